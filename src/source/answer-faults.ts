@@ -24,7 +24,6 @@ export function repeatedResult(of: string, aggregation: string, timeSeriesId: st
   );
 }
 
-/** An answer names more series than a vessel-day may have. */
 export function tooManySeries(): DataError {
   return new DataError(
     'too-many-series',

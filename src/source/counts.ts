@@ -1,5 +1,3 @@
-/** How many readings the source has of a day's series. */
-
 import type { CountedRow, Micros, TimeRange } from '../core/model/index.ts';
 import {
   createSeriesDictionary,
@@ -16,8 +14,7 @@ import { type ResolvedSeries, type SourceContext, seriesName } from './context.t
 import { createReadingDecoder } from './decode/index.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
-import type { CountedWindow } from './statistics.ts';
-import { addToWindow, COUNTED, collectStatistics } from './statistics.ts';
+import { addToWindow, COUNTED, type CountedWindow, collectStatistics } from './statistics.ts';
 
 /** What the rows of one series say of one hour: numbers, for a large vessel-day has a million of these. */
 interface HourWindow extends CountedWindow {
@@ -58,7 +55,6 @@ export async function askDayCounts(
   return counts;
 }
 
-/** Windows of hours as they come. */
 interface GatheredHours {
   /** Those that came in one row and can be true. */
   readonly counts: DayCounts;
@@ -80,7 +76,6 @@ function addCounted(gathered: GatheredHours, row: CountedRow): void {
   else counts.addHour(id, hour, count, firstMicros, lastMicros);
 }
 
-/** The window that a row belongs to, with what is known of it. */
 function windowOf(
   { counts, windows }: GatheredHours,
   { id, timestampMicros }: Pick<CountedRow, 'id' | 'timestampMicros'>,
@@ -108,7 +103,6 @@ function isPossible(count: number, firstMicros: Micros, lastMicros: Micros, from
   return isOne && isOrdered && lastMicros < fromMicros + MICROS_PER_HOUR;
 }
 
-/** What about the window of an hour cannot be true. */
 function faultOf(
   { count, first_time: firstMicros, last_time: lastMicros, oddMicros, repeated }: HourWindow,
   fromMicros: Micros,

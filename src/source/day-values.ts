@@ -14,7 +14,6 @@ const OF_NUMBERS = ['min', 'max', 'sum'];
 interface ValuesQuestion {
   /** Series that are known to hold numbers only. */
   readonly numeric: readonly string[];
-  /** Default: the whole day. */
   readonly range?: TimeRange;
 }
 

@@ -10,7 +10,6 @@ export interface LastReading {
   readonly atMicros: number;
   /** JSON text of the value, where the source says it. */
   readonly valueJson: string | undefined;
-  /** Readings in the range. */
   readonly readings: number;
 }
 

@@ -1,14 +1,10 @@
 import { cleanForeignText, DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
-import type { QueryRequest, QueryResponse } from '../core/model/index.ts';
-import { vesselOf, wireShape } from '../core/model/index.ts';
+import { type QueryRequest, type QueryResponse, vesselOf, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { SourceContext, SourcePorts } from './context.ts';
-import type { MetadataElement } from './decode/index.ts';
-import { createMetadataDecoder } from './decode/index.ts';
+import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
 import { describeRequest, splitExpressions } from './fetch/address.ts';
 import type { RequestStats } from './fetch/exchange.ts';
-
-/** Which series an expression means, asked of metadata. */
 
 /** Series that one answer may list: the largest fleets have 20,000 vessels of some hundred. */
 const MAX_ELEMENTS = 10_000_000;
@@ -20,11 +16,9 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024 * 1024;
 /** What to do about 404 and an answer without any series: take it, throw RetriableError `nothing-found`, or ask again before that. */
 type OnNothing = 'take' | 'throw' | 'ask-again';
 
-/** What an expression matches. */
 interface Matched<T> {
   /** Series that the answers list and that were meant. */
   readonly listed: number;
-  /** Those that were kept. */
   readonly kept: readonly T[];
 }
 
@@ -119,8 +113,6 @@ function metadataQuestion(expression: string): { asked: string; isMeant?: (id: s
   };
 }
 
-/** Which vessels a metadata query names. */
-
 interface DiscoveredVessels {
   /** Sorted; at least one. */
   readonly vessels: readonly string[];
@@ -128,7 +120,6 @@ interface DiscoveredVessels {
   readonly malformed: readonly string[];
 }
 
-/** Longest text shown of what is no IMO number. */
 const SHOWN_CHARS = 60;
 /** Vessels that a discovery may find; those that are no vessels are counted apart, and never more are held. */
 const MAX_VESSELS = 50_000;

@@ -1,4 +1,3 @@
-/** Which series a job selects of a vessel. */
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, MAX_SERIES, type SeriesMetadata, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
@@ -9,12 +8,10 @@ import { askMetadata } from './metadata.ts';
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
 const IDS_PER_EXPRESSION = 50;
 
-/** An expression of `select` with the vessel put in. */
 export function expressionFor(expression: string, vessel: string): string {
   return expression.replaceAll('{vessel}', vessel);
 }
 
-/** `id/…` expressions for series. */
 export function idExpressions(ids: readonly string[]): string[] {
   const expressions: string[] = [];
   for (let at = 0; at < ids.length; at += IDS_PER_EXPRESSION)
@@ -22,7 +19,6 @@ export function idExpressions(ids: readonly string[]): string[] {
   return expressions;
 }
 
-/** An expression as it is asked for, and as the job has it. */
 interface Selected {
   readonly expression: string;
   readonly written: string;

@@ -8,7 +8,6 @@ import type { RetryScope } from './fetch/retry.ts';
 
 interface SlicesOptions {
   readonly family: SlicedFamily;
-  /** Slices are cut at multiples of it. */
   readonly stepMicros?: number | undefined;
   /** Ask for one slice. Who keeps the beginning of an answer that broke off moves `cursor` to where it ends. */
   readonly ask: (slice: TimeRange, scope: RetryScope, cursor: { micros: Micros }) => Promise<void>;

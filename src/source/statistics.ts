@@ -1,4 +1,3 @@
-/** Statistics of the source: one answer, gathered row by row. */
 import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import {
   createSeriesDictionary,
@@ -21,16 +20,13 @@ interface StatisticsQuestion {
   readonly window: string;
   /** Length of the windows, where the range may be asked for in parts: it begins and ends at whole windows. */
   readonly windowMicros?: number;
-  /** The caller asks for less after a few failures. */
   readonly isDivisible?: boolean;
 }
 
-/** What is asked of windows whose readings are counted. */
 export const COUNTED = ['count', 'first_time', 'last_time'] as const satisfies readonly Aggregation[];
 
 /** What rows say of one window whose readings are counted, one value after the other or all at once. */
 export interface CountedWindow extends Partial<Record<(typeof COUNTED)[number], number>> {
-  /** What was told twice. */
   repeated?: Aggregation;
 }
 
@@ -147,7 +143,6 @@ export function askStatistics<T>(
   );
 }
 
-/** The question for the windows that a statistics job exports. */
 export function exportedWindows(
   { job }: SourceContext,
   { expressions }: ResolvedSeries,
@@ -159,7 +154,6 @@ export function exportedWindows(
   };
 }
 
-/** What a statistics job exports of every window. */
 export function aggregationsOf({ job }: Pick<SourceContext, 'job'>): readonly Aggregation[] {
   return job.aggregations ?? ['count'];
 }

@@ -5,14 +5,11 @@ import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/mod
 import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
 import { mayFitInHalves, repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
-import type { CountedWindow } from './statistics.ts';
-import { addToWindow, COUNTED, collectStatistics } from './statistics.ts';
+import { addToWindow, COUNTED, type CountedWindow, collectStatistics } from './statistics.ts';
 
-/** A vessel, its series, and the days of it that are asked for. */
 export interface LookbackVessel {
   readonly vessel: string;
   readonly series: Pick<ResolvedSeries, 'idOf' | 'expressions'>;
-  /** Whole days. */
   readonly range: TimeRange;
 }
 
@@ -123,14 +120,12 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
   return (vessel, date) => collector.of(vessel, date);
 }
 
-/** Whole days of a range. */
 function daysIn(range: TimeRange): number {
   return (range.toMicros - range.fromMicros) / MICROS_PER_DAY;
 }
 
 /** Gathers windows of a day by vessel-day, whatever their order. An older version sends one value a row. */
 export class DayCollector {
-  /** Series that nobody asked for. */
   readonly strangers = new Set<string>();
   readonly #range: TimeRange;
   readonly #idsOf: ReadonlyMap<string, readonly string[]>;
@@ -157,7 +152,6 @@ export class DayCollector {
     addToWindow(cell, row);
   }
 
-  /** As LookbackTotals. */
   of(vessel: string, date: string): DayTotals | undefined {
     const ids = this.#idsOf.get(vessel);
     const dayMicros = dateToMicros(date);

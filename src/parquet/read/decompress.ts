@@ -29,7 +29,6 @@ export function decompress(codec: number, bytes: Uint8Array, size: number, where
   return page;
 }
 
-/** Throws DataError `bad-parquet` for a codec that cannot be read here. */
 export function assertCodec(codec: number, where: string): void {
   const name = CompressionCodecs[codec] ?? String(codec);
   if (!CODECS.includes(name)) throw badParquet(where, `codec ${name}`, `one of ${CODECS.join(', ')}`);

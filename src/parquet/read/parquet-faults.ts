@@ -4,7 +4,6 @@ import { DataError } from '../../core/errors.ts';
 export const PARQUET_ADVICE =
   'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
 
-/** The body is no sound Parquet of the contract's columns. */
 export function badParquet(where: string, found: string, expected: string): DataError {
   return new DataError(
     'bad-parquet',

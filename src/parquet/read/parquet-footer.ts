@@ -9,7 +9,6 @@ import { ThriftReader } from './thrift-reader.ts';
 const MAGIC = 'PAR1';
 const MAGIC_BYTES = 4;
 const LENGTH_BYTES = 4;
-/** Leading magic, four bytes of footer length, trailing magic. */
 const MIN_BYTES = 12;
 
 /** Rows of a body: four times what a time slice aims at. It bounds time, not memory. */
@@ -19,7 +18,6 @@ const MAX_ROW_GROUPS = 8_192;
 /** Bytes that the columns that are read come to when decompressed, in a row group and in a body. */
 export const MAX_UNCOMPRESSED_BYTES = 512 << 20;
 
-/** One column's part of a row group. */
 export interface ColumnChunk {
   readonly codec: number;
   /** Its pages are `body[start, end)`. */
@@ -37,7 +35,6 @@ interface ParquetFooter {
   readonly columns: readonly ParquetColumn[];
   readonly groups: readonly ParquetRowGroup[];
   readonly rows: number;
-  /** What else its writer says of it. */
   readonly keyValues: ReadonlyMap<string, string>;
 }
 
@@ -126,7 +123,6 @@ interface Budget {
   readonly maxUncompressedBytes: number;
 }
 
-/** What one column chunk says of itself. */
 const NO_CLAIMS = {
   ...{ type: -1, codec: -1, values: -1, uncompressedBytes: -1, compressedBytes: -1 },
   ...{ dataAt: -1, dictionaryAt: 0, elsewhere: false },

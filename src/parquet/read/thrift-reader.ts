@@ -1,6 +1,5 @@
 import { badParquet } from './parquet-faults.ts';
 
-/** Types of Thrift's compact protocol. */
 const THRIFT = {
   true: 1,
   false: 2,
@@ -93,7 +92,6 @@ export class ThriftReader {
     return Buffer.from(this.#bytes.subarray(start, this.position)).toString('utf8');
   }
 
-  /** A zigzag number. */
   int(): number {
     const encoded = this.#varint();
     return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;

@@ -25,7 +25,6 @@ export function reserve(sink: ByteSink, more: number): void {
   sink.view = new DataView(larger.buffer);
 }
 
-/** Copy `source[from, to)` behind what is there. */
 export function putBytes(sink: ByteSink, source: Uint8Array, from = 0, to = source.length): void {
   reserve(sink, to - from);
   if (to - from > LOOP_BYTES) {
@@ -46,7 +45,6 @@ export function putVarint(sink: ByteSink, value: number): void {
   sink.bytes[sink.at++] = rest;
 }
 
-/** A length in four bytes, little-endian. */
 export function putUint32(sink: ByteSink, value: number): void {
   reserve(sink, 4);
   sink.view.setUint32(sink.at, value, true);

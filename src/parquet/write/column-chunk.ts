@@ -1,8 +1,6 @@
 import type { ColumnChunk, ColumnIndex, Encoding, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes } from './byte-sink.ts';
-import type { ChunkColumn, Column } from './columns.ts';
-import { CREATED_BY, rootElement, schemaElement } from './columns.ts';
+import { type ByteSink, createByteSink, putBytes } from './byte-sink.ts';
+import { type ChunkColumn, type Column, CREATED_BY, rootElement, schemaElement } from './columns.ts';
 import type { ChunkPages, PackedPages } from './page-packing.ts';
 import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
 import { PARQUET_MAGIC, putColumnIndex, putFooter, putOffsetIndex, putPageHeader } from './parquet-thrift.ts';
@@ -14,7 +12,6 @@ export interface PlacedChunk {
   readonly offsetIndex: OffsetIndex;
 }
 
-/** Levels and values of a page before it is compressed. */
 export interface PageBody {
   readonly row: number;
   readonly rows: number;
@@ -116,7 +113,6 @@ function columnIndexOf({ pages, ascending }: ChunkBody): ColumnIndex {
 /** Memory of larger files is given up: one huge row group does not keep as much for all others. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** Begin a file of one row group. */
 export function beginFile(file: ByteSink): void {
   file.at = 0;
   putBytes(file, PARQUET_MAGIC);
@@ -146,7 +142,6 @@ export function endFile(
   return ended;
 }
 
-/** Where the page indexes of a chunk are, once they are written. */
 function appendIndexes(
   file: ByteSink,
   { columnIndex, offsetIndex }: PlacedChunk,

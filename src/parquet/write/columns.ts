@@ -1,6 +1,5 @@
 import type { SchemaElement } from 'hyparquet';
-import type { Aggregation, Dataset } from '../../core/model/index.ts';
-import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
+import { AGGREGATIONS, type Aggregation, aggregationColumns, type Dataset } from '../../core/model/index.ts';
 
 /**
  * The columns of the three datasets. A change here changes the bytes of every published day: raise `FORMAT_VERSION` with it.
@@ -32,7 +31,6 @@ export interface Column {
   readonly type: ColumnType;
   readonly required: boolean;
   readonly statistics: 'chunk' | 'page';
-  /** Whether a Parquet dictionary is tried. */
   readonly dictionary: boolean;
 }
 
@@ -92,7 +90,6 @@ const STATISTICS_COLUMNS: readonly Column[] = numbered([
 ]);
 const STATISTICS_BY_NAME = new Map(STATISTICS_COLUMNS.map((column) => [column.name, column]));
 
-/** The statistics dataset's columns, aggregations in the job's order. */
 export function statisticsColumns(aggregations: readonly Aggregation[]): readonly Column[] {
   const own = aggregations.flatMap(aggregationColumns).map(({ name }) => name);
   return [TIMESTAMP, ...SERIES_COLUMNS.map(({ name }) => name), ...own].map(
@@ -113,7 +110,6 @@ export function datasetColumns({
   return dataset === 'statistics' ? statisticsColumns(aggregations ?? []) : METADATA_COLUMNS;
 }
 
-/** The root of a file's schema. */
 export function rootElement(columns: readonly Column[]): SchemaElement {
   return { name: 'schema', num_children: columns.length };
 }
@@ -134,12 +130,10 @@ export interface ChunkColumn {
   readonly isIndexed: boolean;
 }
 
-/** A column as its chunks describe it. */
 export function chunkColumn({ name, type, statistics }: Column): ChunkColumn {
   return { path: [name], type: PHYSICAL_TYPES[type], isIndexed: statistics === 'page' };
 }
 
-/** A column as Parquet's schema describes it. */
 export function schemaElement({ name, type, required, fieldId }: Column): SchemaElement {
   const common: SchemaElement = {
     ...({ name, repetition_type: required ? 'REQUIRED' : 'OPTIONAL', field_id: fieldId } as const),

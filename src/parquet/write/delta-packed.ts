@@ -1,5 +1,4 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, putVarint, reserve } from './byte-sink.ts';
 
 /** DELTA_BINARY_PACKED: the first value, then blocks of 128 differences, each of four miniblocks with a bit width of its own. */
 
@@ -30,7 +29,6 @@ function takeDeltas(values: Float64Array, from: number, count: number): number {
   return min;
 }
 
-/** Bits that the differences of a miniblock from `min` need. */
 function widthOf(from: number, min: number): number {
   let max = min;
   for (let i = from; i < from + MINIBLOCK_ROWS; i++) if (deltas[i]! > max) max = deltas[i]!;

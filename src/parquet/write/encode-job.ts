@@ -26,7 +26,6 @@ export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
   readonly gathered: Job['gathered'];
 }
 
-/** The memory of the gathered rows. */
 export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
   const { timestampMicros, seriesCodes } = gathered;
   const own: ArrayBufferView[] =

@@ -1,26 +1,17 @@
 import { FatalError, messageOf } from '../../core/errors.ts';
 import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, NO_RUNS } from '../../core/model/index.ts';
-import type { PlacedChunk } from './column-chunk.ts';
-import { beginFile, endFile } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
+import { beginFile, endFile, type PlacedChunk } from './column-chunk.ts';
+import { type Column, MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
 import type { EncodeAnswer, EncodeJob, MeasurementJob, TableJob } from './encode-job.ts';
-import type { SortScratch } from './measurement-sort.ts';
-import { createSortScratch, sortMeasurements } from './measurement-sort.ts';
-import type { ColumnValues } from './page-values.ts';
-import { doubleValues, longValues, microsValues, textValues } from './page-values.ts';
-import type { KindRuns } from './pages.ts';
-import { createKindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
-import type { TextRun } from './series-chunk.ts';
-import { appendSeriesChunk } from './series-chunk.ts';
+import { createSortScratch, type SortScratch, sortMeasurements } from './measurement-sort.ts';
+import { type ColumnValues, doubleValues, longValues, microsValues, textValues } from './page-values.ts';
+import { createKindRuns, type KindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
+import { appendSeriesChunk, type TextRun } from './series-chunk.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import { findRuns } from './series-runs.ts';
-import type { OrderedColumn } from './series-values.ts';
-import { readingValues, windowValues } from './series-values.ts';
-import type { TableColumn } from './table.ts';
-import { inOrder, sortTable } from './table.ts';
-import type { EncodeScratch } from './value-chunk.ts';
-import { appendValueChunk, createEncodeScratch } from './value-chunk.ts';
+import { type OrderedColumn, readingValues, windowValues } from './series-values.ts';
+import { inOrder, sortTable, type TableColumn } from './table.ts';
+import { appendValueChunk, createEncodeScratch, type EncodeScratch } from './value-chunk.ts';
 
 /** Memory for one row group at a time, used again for the next. */
 export interface Arena {

@@ -4,7 +4,6 @@ import { jsonTextBytes } from '../../core/model/index.ts';
 import { type EncodeAnswer, type EncodeJob, gatheredBuffers, takeBack } from './encode-job.ts';
 import type { Arena } from './encode-row-group.ts';
 
-/** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
 export interface Encoder {
   /** Rows will come, so many if that is known: let a thread load what encodes them meanwhile, which takes a third of a second. */
   prepare(rows: number | undefined): void;
@@ -17,7 +16,6 @@ export interface Encoder {
   close(): Promise<void>;
 }
 
-/** What a worker answers to the job of the same number. */
 export type WorkerReply =
   | { readonly job: number; readonly answer: EncodeAnswer }
   | { readonly job: number; readonly failure: { readonly code: string; readonly message: string } };

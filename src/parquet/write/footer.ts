@@ -1,9 +1,7 @@
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
 import { FatalError } from '../../core/errors.ts';
-import type { Dataset, SplicedRowGroup } from '../../core/model/index.ts';
-import { FORMAT_VERSION } from '../../core/model/index.ts';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes } from './byte-sink.ts';
+import { type Dataset, FORMAT_VERSION, type SplicedRowGroup } from '../../core/model/index.ts';
+import { type ByteSink, createByteSink, putBytes } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
 import { CREATED_BY, datasetColumns, rootElement, schemaElement } from './columns.ts';
 import { MAGIC_BYTES, readMetadata } from './parquet-tail.ts';
@@ -24,7 +22,6 @@ const SORTED_BY: Readonly<Record<Dataset, readonly string[]>> = {
   metadata: ['time_series_id'],
 };
 
-/** A row group with its place in the file. */
 interface PlacedGroup {
   readonly group: RowGroup;
   readonly tail: Uint8Array;
@@ -34,7 +31,6 @@ interface PlacedGroup {
   readonly shiftBytes: bigint;
 }
 
-/** Bytes of a page index in a tail. */
 function indexBytes(placed: PlacedGroup, offset: bigint, length: number | undefined): Uint8Array {
   const at = Number(offset) - placed.tailAt;
   return placed.tail.subarray(at, at + (length ?? 0));
@@ -60,7 +56,6 @@ const appendOffsetIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   chunk.offset_index_length = sink.at - at;
 };
 
-/** Read the tails, and check that all have the same columns. */
 function readTails(groups: readonly SplicedRowGroup[]): {
   first: FileMetaData;
   placed: PlacedGroup[];
@@ -118,7 +113,6 @@ export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Ui
   return finishFooter(createByteSink(), { version: 1, schema }, []);
 }
 
-/** Metadata and the magic, behind what is in `sink`. */
 function finishFooter(
   sink: ByteSink,
   { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,

@@ -2,10 +2,8 @@
 import type { SchemaElement } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes, putSized, putText, putVarint, reserve } from './byte-sink.ts';
-import type { PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
+import { appendChunk, type PageBody, type PlacedChunk } from './column-chunk.ts';
 
-/** A column's place in a schema. */
 export interface Leaf {
   readonly path: readonly string[];
   readonly type: NonNullable<SchemaElement['type']>;
@@ -50,7 +48,6 @@ export class LeafColumn {
     return this.#rows;
   }
 
-  /** Bytes of the values so far. */
   get bytes(): number {
     return this.#plain.at;
   }
@@ -206,7 +203,6 @@ export class LeafColumn {
 /** Bits of numbers up to this, and one at least: readers do not agree on none. */
 const widthOf = (most: number) => Math.max(1, 32 - Math.clz32(Math.max(0, most)));
 
-/** Levels with their length. */
 function putLevels(sink: ByteSink, levels: Uint8Array, most: number): void {
   reserve(sink, 16);
   putSized(sink, () => {

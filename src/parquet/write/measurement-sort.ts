@@ -1,7 +1,5 @@
-import type { ColumnBatch } from '../../core/model/index.ts';
-import { JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
-import type { KindRuns } from './pages.ts';
-import { createKindRuns, startRun } from './pages.ts';
+import { type ColumnBatch, JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
+import { createKindRuns, type KindRuns, startRun } from './pages.ts';
 
 /**
  * Readings in order of arrival → in order of (time_series_id, timestamp, value).
@@ -16,7 +14,6 @@ export interface SortedReadings {
   readonly micros: Float64Array;
   /** Two little-endian words a row; the entry in the batch's heap in the first where the row is JSON. */
   readonly cells: Int32Array;
-  /** The first row of each rank and, in the end, the number of rows. */
   readonly first: Int32Array;
   /** Rows of one kind of value that follow each other, whatever their series. */
   readonly kinds: KindRuns;
@@ -64,10 +61,8 @@ export function sortMeasurements(
   };
 }
 
-/** Is there more than one bit? */
 const isMixed = (kinds: number): boolean => (kinds & (kinds - 1)) !== 0;
 
-/** The kind of a set of just one. */
 const onlyKind = (kinds: number): number => 31 - Math.clz32(kinds);
 
 function countRanks(

@@ -1,5 +1,4 @@
-import type { EncodedRowGroup, SeriesMetadata } from '../../core/model/index.ts';
-import { NO_RUNS } from '../../core/model/index.ts';
+import { type EncodedRowGroup, NO_RUNS, type SeriesMetadata } from '../../core/model/index.ts';
 import { METADATA_COLUMNS } from './columns.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { checkRowGroup, splitParquetFile } from './parquet-tail.ts';

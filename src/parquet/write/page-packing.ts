@@ -35,10 +35,8 @@ export function discardPacked(packed: PackedPages): void {
   packed.clear();
 }
 
-/** From a page or a dictionary to what the file gets. */
 type Packer = (bytes: Uint8Array) => Uint8Array;
 
-/** Of pages that are not compressed. */
 export const asItIs: Packer = (bytes) => bytes;
 
 /** What each page goes through: zstd where it pays for the largest page and the dictionary together. */

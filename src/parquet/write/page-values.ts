@@ -1,10 +1,8 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putBytes, putText } from './byte-sink.ts';
+import { type ByteSink, putBytes, putText } from './byte-sink.ts';
 import { hasExactDeltas, putBigDeltas, putDeltas } from './delta-packed.ts';
 
 /** Values of a column by row, and how a page of them is written; `set` holds ranges of rows: from, to, from, to, …. */
 export interface ColumnValues {
-  /** Parquet's name of the encoding. */
   readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED';
   put(sink: ByteSink, set: Int32Array): void;
   /** Smallest and largest; undefined where there is none, or a value that has no place between others. */
@@ -42,7 +40,6 @@ export function microsValues(micros: Float64Array): ColumnValues {
   );
 }
 
-/** 64-bit integers in two little-endian words each. */
 export function longValues(cells: Int32Array): ColumnValues {
   let scratch = new Float64Array(0);
   const gather = (set: Int32Array): Float64Array => {
@@ -85,7 +82,6 @@ function wholeValues(
   };
 }
 
-/** Doubles in two little-endian words each. */
 export function doubleValues(cells: Int32Array): ColumnValues {
   const bytes = new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
   const doubles = new Float64Array(cells.buffer, cells.byteOffset, cells.length >> 1);

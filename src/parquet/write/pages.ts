@@ -1,14 +1,11 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putSized, putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, putSized, putVarint, reserve } from './byte-sink.ts';
 
 /** Rows of one kind that follow each other: of readings the kind of value, of a column of a table whether there is one. */
 export interface KindRuns {
-  /** Runs in use; the arrays may be longer. */
   count: number;
   /** First row of each run; it ends where the next begins. */
   starts: Int32Array;
   kinds: Uint8Array;
-  /** Where the last run ends. */
   rows: number;
 }
 

@@ -21,10 +21,8 @@ import {
 } from 'hyparquet/src/constants.js';
 import { readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { FatalError } from '../../core/errors.ts';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putUint32 } from './byte-sink.ts';
-import type { Fields } from './thrift.ts';
-import { putBinary, putByte, putStruct, putWhole } from './thrift.ts';
+import { type ByteSink, createByteSink, putBytes, putUint32 } from './byte-sink.ts';
+import { type Fields, putBinary, putByte, putStruct, putWhole } from './thrift.ts';
 
 /** The first and the last four bytes of a Parquet file. */
 export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
@@ -93,7 +91,6 @@ export function putShiftedOffsetIndex(sink: ByteSink, bytes: Uint8Array, shiftBy
   }
 }
 
-/** What a footer is written from. */
 interface Footer extends Omit<FileMetaData, 'row_groups' | 'metadata_length'> {
   /** Whole, or as `rowGroupBytes` has written them. */
   readonly row_groups: readonly (RowGroup | Uint8Array)[];
@@ -200,7 +197,6 @@ function putColumnMetadata(fields: Fields, meta: NonNullable<ColumnChunk['meta_d
   });
 }
 
-/** Whole values: none is cut. */
 function putStatistics(fields: Fields, statistics: Statistics, type: string): void {
   fields.whole(3, 'i64', statistics.null_count);
   fields.binary(5, boundBytes(statistics.max_value, type));

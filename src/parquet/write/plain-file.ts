@@ -1,8 +1,7 @@
 import type { RowGroup, SchemaElement } from 'hyparquet';
 import { createByteSink } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
-import type { Leaf } from './leaf-column.ts';
-import { LeafColumn } from './leaf-column.ts';
+import { type Leaf, LeafColumn } from './leaf-column.ts';
 import { PARQUET_MAGIC, putFooter, rowGroupBytes } from './parquet-thrift.ts';
 
 /** Parquet files that are none of a dataset's, of any schema. In memory are one row group, and some hundred bytes of each before. */
@@ -17,13 +16,11 @@ interface PlainFileOptions {
 }
 
 export class PlainFile {
-  /** The leaves of the schema, in its order. */
   readonly columns: readonly LeafColumn[];
   readonly #schema: readonly SchemaElement[];
   readonly #createdBy: string;
   readonly #groups: Uint8Array[] = [];
   #rows = 0n;
-  /** Bytes of the file so far. */
   #bytes = PARQUET_MAGIC.length;
 
   /** The file begins with `PARQUET_MAGIC`, which is the caller's to write. */
@@ -62,7 +59,6 @@ export class PlainFile {
     );
   }
 
-  /** What follows the last row group. */
   end(keyValues: Readonly<Record<string, string>> = {}): Uint8Array {
     const sink = createByteSink();
     const pairs = Object.entries(keyValues).map(([key, value]) => ({ key, value }));
@@ -78,7 +74,6 @@ export class PlainFile {
   }
 }
 
-/** A group or a column of a schema. */
 interface SchemaNode {
   readonly element: SchemaElement;
   /** Definition level of something that is there, and repetition level of an item after the first. */
@@ -87,7 +82,6 @@ interface SchemaNode {
   readonly children: readonly SchemaNode[];
 }
 
-/** The schema as a tree. */
 function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
   let at = 0;
   const read = (definition: number, repetition: number): SchemaNode => {

@@ -8,7 +8,6 @@ import type { RankedSeries } from './series-ranks.ts';
 
 /** Gathers rows in time order and seals them into row groups. Memory: two row groups and a batch, used again. */
 export interface RowGroupBuilder<Batch> {
-  /** Rows gathered and not sealed yet. */
   readonly rows: number;
   /** Of the newest row appended and not dropped, sealed or not. */
   readonly lastTimestampMicros: number | undefined;
@@ -33,13 +32,11 @@ export interface RowGroupBuilder<Batch> {
 /** Rows of one instant: a vessel has some thousands of series, and each seldom two rows at once. */
 const MAX_INSTANT_ROWS = 1_048_576;
 
-/** Rows in order of arrival. */
 interface GatheredRows {
   rows: number;
   readonly timestampMicros: Float64Array;
 }
 
-/** How one dataset's rows are kept until they are sealed. */
 export interface RowStore<Batch, Rows extends GatheredRows> {
   /** No rows, with room for `capacity`. */
   open(capacity: number): Rows;
@@ -49,11 +46,9 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   copy(rows: Rows, from: Rows, fromRow: number, toRow: number): void;
   /** How many of the first rows come to `bytes` of text together; Infinity where all are fewer. */
   rowsOfText(rows: Rows, bytes: number): number;
-  /** Keep the first `count` rows. */
   truncate(rows: Rows, count: number): void;
   /** The rows as a job for the encoder, with their series. */
   job(rows: Rows): { job: EncodeJob & { readonly gathered: Rows }; ranked: RankedSeries };
-  /** What the check compares with. */
   facts(rows: Rows): RowFacts;
 }
 
@@ -63,7 +58,6 @@ const CAPACITIES = [4_096, 65_536];
 /** When a row group closes: at the first timestamp change after as much of either. */
 export interface RowGroupSize {
   readonly rowGroupRows: number;
-  /** Absent: `ROW_GROUP_TEXT_BYTES`. */
   readonly rowGroupTextBytes?: number | undefined;
 }
 
@@ -74,7 +68,6 @@ function orderFault(micros: number, before: number): DataError {
   );
 }
 
-/** A builder over one dataset's row store. */
 export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
   store: RowStore<Batch, Rows>,
   { rowGroupRows, rowGroupTextBytes = ROW_GROUP_TEXT_BYTES }: RowGroupSize,

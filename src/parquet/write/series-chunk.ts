@@ -1,9 +1,7 @@
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes, putSized, putText, putVarint, reserve } from './byte-sink.ts';
-import type { PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { chunkColumn } from './columns.ts';
+import { appendChunk, type PageBody, type PlacedChunk } from './column-chunk.ts';
+import { type Column, chunkColumn } from './columns.ts';
 import { PAGE_ROWS } from './pages.ts';
 
 /** The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are. */
@@ -56,7 +54,6 @@ function putRuns(sink: ByteSink, runs: readonly EntryRun[], bitWidth: number): v
   }
 }
 
-/** Definition levels and dictionary indices of a page. */
 function putPage(sink: ByteSink, runs: readonly EntryRun[], required: boolean, bitWidth: number): void {
   const isSet = runs.map(({ entry, rows }) => ({ entry: entry < 0 ? 0 : 1, rows }));
   if (!required) putSized(sink, () => putRuns(sink, isSet, 1));
@@ -70,7 +67,6 @@ function putPage(sink: ByteSink, runs: readonly EntryRun[], required: boolean, b
 
 const rowsOf = (runs: readonly { rows: number }[]): number => runs.reduce((sum, { rows }) => sum + rows, 0);
 
-/** Cut runs into pages of so many rows. */
 function* pagesOf(runs: readonly EntryRun[]): Generator<EntryRun[]> {
   let page: EntryRun[] = [];
   let room = PAGE_ROWS;

@@ -1,7 +1,6 @@
 /** Series in the byte order of their ids: codes follow the order of arrival, and what is encoded must not. */
 export interface SeriesRanks {
   readonly rankOfCode: Int32Array;
-  /** Time series ids by rank. */
   readonly ids: TextList;
   /** Ids in the selected domain by rank, empty where a series has none. */
   readonly names: TextList;
@@ -17,7 +16,6 @@ interface TextList {
 
 export interface RankedSeries {
   readonly ranks: SeriesRanks;
-  /** Time series ids by rank. */
   readonly ids: readonly string[];
 }
 
@@ -37,7 +35,6 @@ function textList(texts: readonly string[]): TextList {
   return { bytes: Uint8Array.from(Buffer.concat(texts.map((text) => encoder.encode(text)))), ends };
 }
 
-/** A series by its code: time series id, and name in the selected domain. */
 interface NamedSeries {
   readonly id: string;
   readonly name: string | null;

@@ -1,11 +1,9 @@
 /** What the values of each series come to, from rows that are sorted by series and time. */
-import type { LakeValue, SeriesRows } from '../../core/model/index.ts';
-import { DOUBLE, LONG, MAX_EDGE_VALUES } from '../../core/model/index.ts';
+import { DOUBLE, type LakeValue, LONG, MAX_EDGE_VALUES, type SeriesRows } from '../../core/model/index.ts';
 import type { SortedReadings } from './measurement-sort.ts';
 import { cellNumber } from './page-values.ts';
 import { endOfRun } from './pages.ts';
 
-/** What the rows of one series (rank) come to. */
 export interface RankValues {
   readonly rank: number;
   readonly rows: SeriesRows;
@@ -91,7 +89,6 @@ function rowsOf(rows: number, longs: number, numbers: Numbers): SeriesRows {
   return { longs, doubles, jsons, min, max, sum, magnitude, first: undefined, last: undefined };
 }
 
-/** What doubles come to so far. */
 class Doubles {
   count = 0;
   min = Number.POSITIVE_INFINITY;
@@ -176,7 +173,6 @@ function edgesOf(
   return { first, last: last.reverse() };
 }
 
-/** A column of a table in the order of its rows. */
 export interface OrderedColumn {
   readonly cells: Int32Array;
   /** 1 where the row has a value. */

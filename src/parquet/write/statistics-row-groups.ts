@@ -94,7 +94,6 @@ function sumOfCounts(table: Table): number {
   return sum;
 }
 
-/** Aggregations whose second column takes what is no number. */
 const HAS_TEXT: ReadonlySet<Aggregation> = new Set(['first_val', 'last_val']);
 
 const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
@@ -137,7 +136,6 @@ export function parseCount(lexeme: string): bigint | undefined {
   return count <= MAX_INT64 ? count : undefined;
 }
 
-/** Microseconds of a quoted ISO 8601 date-time. */
 export function parseInstant(lexeme: string): Micros | undefined {
   return lexeme.startsWith('"') ? parseTimestamp(lexeme.slice(1, -1)) : undefined;
 }

@@ -24,13 +24,11 @@ export interface TableColumn {
   bytes: Uint8Array;
 }
 
-/** A value of a row: microseconds for a timestamp. */
 export type TableValue = number | bigint | string | null;
 
 const encoder = new TextEncoder();
 const cell = new DataView(new ArrayBuffer(8));
 
-/** A table with room for `capacity` rows. */
 export function createTable(schema: readonly Column[], capacity: number): Table {
   const own = schema.filter(({ name, type }) => type !== 'series' && name !== TIMESTAMP);
   return {
@@ -102,7 +100,6 @@ export function copyTableRows(to: Table, from: Table, fromRow: number, toRow: nu
   to.rows += toRow - fromRow;
 }
 
-/** Text of a row; empty where it has none. */
 export function textAt(column: TableColumn, row: number): Uint8Array {
   return column.bytes.subarray(textBytes(column, row), column.ends[row]);
 }

@@ -1,21 +1,15 @@
 import type { Statistics } from 'hyparquet';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink } from './byte-sink.ts';
-import type { ChunkBody, PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { chunkColumn } from './columns.ts';
-import type { PackedPages } from './page-packing.ts';
-import { compressed, discard, discardPacked, packedOnce } from './page-packing.ts';
+import { type ByteSink, createByteSink } from './byte-sink.ts';
+import { appendChunk, type ChunkBody, type PageBody, type PlacedChunk } from './column-chunk.ts';
+import { type Column, chunkColumn } from './columns.ts';
+import { compressed, discard, discardPacked, type PackedPages, packedOnce } from './page-packing.ts';
 import type { Bounds, ColumnValues } from './page-values.ts';
-import type { PageRows } from './pages.ts';
-import { putLevels } from './pages.ts';
+import { type PageRows, putLevels } from './pages.ts';
 import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
 
 /** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
 export interface EncodeScratch {
-  /** The file of the row group. */
   readonly file: ByteSink;
   /** Pages of one column before they are compressed. */
   readonly pages: ByteSink;
@@ -54,7 +48,6 @@ export function appendValueChunk(
   return appendChunk(file, { ...common, encoding: values.encoding, pages });
 }
 
-/** Levels, then what `put` writes. */
 function pageOf(sink: ByteSink, column: Column, page: PageRows, put: () => void): PageBody {
   const from = sink.at;
   if (!column.required) putLevels(sink, page);

@@ -1,5 +1,4 @@
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putText, putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, createByteSink, putBytes, putText, putVarint, reserve } from './byte-sink.ts';
 import type { ColumnValues, Texts } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 
@@ -8,14 +7,12 @@ import type { PageRows } from './pages.ts';
  * Entries of two-byte codes are in the order of their bits, so that near values have near codes; others in the order of their first use.
  */
 export interface ValueDictionary {
-  /** The entries as PLAIN has them. */
   readonly plain: Uint8Array;
   readonly entries: number;
   /** Of every row with a value, page after page. */
   readonly codes: Uint16Array;
 }
 
-/** What two bytes can tell apart. */
 const MAX_ENTRIES = 65_536;
 /** Below this share of new values among all a dictionary may pay. */
 const MAX_NEW_SHARE = 0.5;
@@ -26,7 +23,6 @@ const MAX_NEW_SAMPLE_SHARE = 0.75;
 const FIRST_TEXTS = 4_096;
 const MAX_SLOTS = 4 * MAX_ENTRIES;
 
-/** Memory that is used again for the next dictionary. */
 export interface DictionaryScratch {
   /** Entry + 1 by hash, 0 where there is none. */
   readonly slots: Int32Array;
@@ -61,7 +57,6 @@ interface Filling {
   /** As many of the scratch's as the values may need. */
   readonly slots: Int32Array;
   entries: number;
-  /** Codes so far. */
   at: number;
 }
 
@@ -88,7 +83,6 @@ function ofCells(
   };
 }
 
-/** The share of new values among the first ones of each page. */
 function newShareOf(pages: readonly PageRows[], filling: Filling): number {
   filling.slots.fill(0);
   const full = pages.filter(({ rows, nulls }) => nulls < rows);
@@ -184,7 +178,6 @@ function ofTexts(
   };
 }
 
-/** Do codes of so many entries take two bytes each? */
 export function isWide(entries: number): boolean {
   return entries > 256;
 }

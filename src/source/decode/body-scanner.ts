@@ -18,7 +18,6 @@ export type BodyFormat = 'ndjson' | 'json';
 /** What a scanner cuts besides: the members of one JSON object, each a key and its value. */
 type ScannedFormat = BodyFormat | 'members';
 
-/** Reads one record. */
 export interface RecordParser {
   /** Read the object (or member) at `start`; the position behind it, or INCOMPLETE: then nothing was kept, and it is offered again. */
   parseRecord(window: BodyWindow, start: number): number;
@@ -65,7 +64,6 @@ const EXPECTED_MEMBERS = [
 export class BodyScanner implements BodyDecoder {
   readonly window: BodyWindow;
   readonly #parser: RecordParser;
-  /** What follows a record in this format. */
   readonly #afterRecord: number;
   /** The byte that a record begins with; those around all of them, and what is expected by state. */
   readonly #recordOpen: number;
@@ -106,7 +104,6 @@ export class BodyScanner implements BodyDecoder {
     }
   }
 
-  /** Parse the records that are whole by now. Throws DataError, RetriableError. */
   scan(): void {
     const { window } = this;
     const parsedTo = this.#scanRecords();

@@ -21,7 +21,6 @@ export class BodyWindow {
   bytes: Buffer;
   view: DataView;
   end = 0;
-  /** Offset in the body of `bytes[0]`. */
   bodyOffset = 0;
   /** 1-based number of the record that is being read. */
   recordNumber = 1;
@@ -33,19 +32,16 @@ export class BodyWindow {
   nesting = new Uint8Array(64);
   depth = 0;
 
-  /** With room for `capacity` bytes of the body. */
   constructor(capacity: number, lineFeedIsSpace: boolean) {
     this.bytes = allocatePadded(capacity);
     this.view = viewOf(this.bytes);
     this.lineFeedIsSpace = lineFeedIsSpace;
   }
 
-  /** Bytes of the body that fit. */
   get capacity(): number {
     return this.bytes.length - PAD_BYTES;
   }
 
-  /** Make room for `capacity` bytes of the body, keeping those in use. */
   resize(capacity: number): void {
     const bytes = allocatePadded(capacity);
     this.bytes.copy(bytes, 0, 0, this.end);
@@ -53,7 +49,6 @@ export class BodyWindow {
     this.view = viewOf(bytes);
   }
 
-  /** Forget `bytes[0, position)`. */
   dropBefore(position: number): void {
     this.bytes.copyWithin(0, position, this.end);
     this.end -= position;

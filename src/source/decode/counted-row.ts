@@ -26,7 +26,6 @@ const LAST_TIME = spelling('"last_time":"');
 /** The row is not in the contract's own spelling, not whole, or says something else too. */
 export const OTHER_ROW = 0;
 
-/** Reads such rows, each into the same `row`. */
 export class CountedRowReader {
   readonly row: CountedRow = {
     ...{ id: '', code: 0, timestampMicros: 0 },

@@ -2,7 +2,6 @@ import type { SeriesDictionary } from '../../core/model/index.ts';
 import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
 import type { BodyWindow } from './body-window.ts';
 
-/** Length of a UUID's text. */
 const UUID_BYTES = 36;
 
 const WORDS = UUID_BYTES / 4;

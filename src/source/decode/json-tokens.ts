@@ -47,7 +47,6 @@ export function skipSpace(window: BodyWindow, start: number): number {
   return p;
 }
 
-/** End of the string whose opening quote is at `start`. */
 function stringEnd(window: BodyWindow, start: number): number {
   const { bytes, view, end } = window;
   let bits = 0;
@@ -175,7 +174,6 @@ export function keyEnd(window: BodyWindow, start: number): number {
   return stringEnd(window, start);
 }
 
-/** Skips white space, `:` and white space. */
 export function colonEnd(window: BodyWindow, start: number): number {
   const colon = skipSpace(window, start);
   if (colon >= window.end) return INCOMPLETE;
@@ -230,7 +228,6 @@ function isDigit(byte: number): boolean {
   return (byte - ZERO) >>> 0 <= 9;
 }
 
-/** True when the byte begins a JSON number. */
 export function beginsNumber(byte: number): boolean {
   return byte === MINUS || isDigit(byte);
 }

@@ -25,7 +25,6 @@ const MAX_ELEMENT_BYTES = 1024 * 1024;
 
 /** One series of an answer, of which only what is asked for is read; valid until the callback returns. */
 export interface MetadataElement {
-  /** Bytes that it takes in the body. */
   readonly bytes: number;
   id(): string;
   timeSeriesId(): string;

@@ -1,5 +1,4 @@
-import type { BodyWindow } from './body-window.ts';
-import { INCOMPLETE } from './body-window.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { beginsNumber, colonEnd, keyEnd, skipSpace, stringValue, valueEnd } from './json-tokens.ts';
 
 const QUOTE = 0x22;
@@ -79,7 +78,6 @@ const LAST_ASCII = 0x7f;
 /** The fields of one JSON object by name, for records that are few and wide. Unknown names do no harm. */
 export class ObjectFields {
   readonly #members = new MemberSpans();
-  /** Of each member, in order. */
   readonly #names: string[] = [];
   readonly #byName = new Map<string, number>();
   readonly #repeated = new Set<string>();
@@ -129,7 +127,6 @@ export class ObjectFields {
     }
   }
 
-  /** Names in order of first appearance. */
   names(): Iterable<string> {
     return this.#byName.keys();
   }
@@ -162,17 +159,14 @@ export class ObjectFields {
     throw this.fault(name, 'a string');
   }
 
-  /** Text of a field that must be there. Throws DataError `missing-field`. */
   requiredText(name: string): string {
     return this.text(name) ?? this.#missing(name);
   }
 
-  /** Verbatim JSON text of a field that must be there. Throws DataError `missing-field`. */
   requiredJson(name: string): string {
     return this.json(name) ?? this.#missing(name);
   }
 
-  /** Number of a field; null when it is absent or null. */
   number(name: string): number | null {
     const member = this.#presentMember(name);
     if (member === undefined) return null;

@@ -12,8 +12,7 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../../core/model/index.ts';
-import type { ColumnPage } from '../../parquet/read/column-reader.ts';
-import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
+import { type ColumnPage, ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
 import { parquetTooLarge as tooLarge } from '../../parquet/read/parquet-faults.ts';
 import {
   MAX_PARQUET_ROWS,
@@ -21,11 +20,9 @@ import {
   readParquetFooter,
 } from '../../parquet/read/parquet-footer.ts';
 import type { ColumnQuestion, TimeUnit } from '../../parquet/read/parquet-schema.ts';
-import type { NumberOfText } from './parquet-texts.ts';
-import { checkedJson, codesOfIds, RowFault } from './parquet-texts.ts';
+import { checkedJson, codesOfIds, type NumberOfText, RowFault } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
-/** The columns of the contract's Parquet row. */
 const COLUMNS = [
   { name: 'timestamp', kind: 'timestamp' },
   { name: 'id', kind: 'text' },
@@ -95,7 +92,6 @@ export async function decodeParquetReadings(
 
 type FiveColumns = readonly [ColumnReader, ColumnReader, ColumnReader, ColumnReader, ColumnReader];
 
-/** Fills a batch from the columns. */
 class ParquetRows {
   readonly batch: ColumnBatch;
   readonly #batchRows: number;
@@ -103,7 +99,6 @@ class ParquetRows {
   readonly #unit: TimeUnit;
   readonly #codes: NumberOfText;
   readonly #json = checkedJson();
-  /** Rows of the body so far. */
   #rows = 0;
   #lastMicros = -1;
   /** JSON text of all rows: a dictionary may repeat a long one in every row. */

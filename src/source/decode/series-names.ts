@@ -1,6 +1,5 @@
 /** A metadata snapshot of ours → its series. */
-import type { Texts } from '../../parquet/read/flat-file.ts';
-import { openFlatFile } from '../../parquet/read/flat-file.ts';
+import { openFlatFile, type Texts } from '../../parquet/read/flat-file.ts';
 import type { ColumnQuestion } from '../../parquet/read/parquet-schema.ts';
 
 const NAMES = ['time_series_id', 'id'] as const;

@@ -30,7 +30,6 @@ export class BasicCredentials {
     this.secrets = [...pairs.map(([, secret]) => secret!), ...forms];
   }
 
-  /** The form to send next. */
   get form(): string {
     return this.#forms[this.#at]!;
   }
@@ -94,12 +93,10 @@ export interface TokenRequestOptions {
   readonly clock: Clock;
   /** retry → rate limit → deadline → transport: without token, version and concurrency limit. */
   readonly exchange: Exchange;
-  /** Aborted when the client closes. */
   readonly closing: AbortSignal;
   readonly trace?: TraceContext | undefined;
 }
 
-/** A token as the endpoint has sent it. */
 export interface IssuedToken {
   readonly text: string;
   /** The answer's `expires_in`, whatever it is. */
@@ -166,7 +163,6 @@ export async function requestToken(
   }
 }
 
-/** Throws FatalError `token-invalid` for a body without a token. */
 async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken, 'sentMs'>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.body) chunks.push(Buffer.from(chunk));

@@ -12,7 +12,6 @@ import {
   type TokenRequestOptions,
 } from './token-request.ts';
 
-/** A bearer token and what is known of it. */
 interface AccessToken {
   readonly text: string;
   /** On the monotonic clock, as are all times. */
