@@ -9,8 +9,8 @@ import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger/ledger.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { hasSameSelect, readSelectedSeries } from './fewer-series.ts';
 import type { AskedDay } from './ports.ts';
+import { hasSameSelect, readSelectedSeries } from './series-checks.ts';
 import type { SourceCounts } from './source-answers.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;

@@ -5,7 +5,7 @@
 import type { CellState } from '../audit/status/cells.ts';
 import type { Dataset, Job, Layout, Note, Receipt, VesselDay } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import type { KindCount } from '../fleet/queue/read-queue.ts';
+import type { KindCount } from '../fleet/queue/queued-day.ts';
 import type { Backfill } from '../lake/backfills.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
 import type { Act } from './act-body.ts';

@@ -9,7 +9,7 @@ import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
 import { readHold } from '../fleet/queue/hold.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/read-queue.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
 import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';

@@ -18,7 +18,7 @@ import {
   VESSEL_ID,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
-import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
+import { readQueuedFacts } from '../fleet/queue/queued-day.ts';
 import { isEnded } from '../lake/claims/claim.ts';
 import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';

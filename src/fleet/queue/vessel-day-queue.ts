@@ -10,8 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
-import { PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
-import { createQueueReader } from './read-queue.ts';
+import { createQueueReader, PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
 
 export type { QueuedDay, QueuedKind } from './queued-day.ts';
