@@ -136,11 +136,10 @@ async function readParquet(
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    if (bytes > MAX_PARQUET_BYTES)
-      throw new DataError(
-        'page-too-large',
-        `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`,
-      );
+    if (bytes > MAX_PARQUET_BYTES) {
+      const text = `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`;
+      throw new DataError('page-too-large', text);
+    }
     chunks.push(Buffer.from(chunk));
   }
   const body = Buffer.concat(chunks, bytes);

@@ -43,10 +43,8 @@ async function guardOptional(asked: AskedDay): Promise<void> {
   const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
   if (lost.length === 0) return;
   const named = lost.map((expression) => `'${shortName(expression)}'`).join(', ');
-  throw new RetriableError(
-    'no-series',
-    `${formatVesselDay(task.day)}: optional ${named} matches no series, but did for ${last.date}, the vessel's last published day; check what the credentials may read. If they are gone for good, 'run --allow-shrink' publishes the day without them, and the days after it follow`,
-  );
+  const text = `${formatVesselDay(task.day)}: optional ${named} matches no series, but did for ${last.date}, the vessel's last published day; check what the credentials may read. If they are gone for good, 'run --allow-shrink' publishes the day without them, and the days after it follow`;
+  throw new RetriableError('no-series', text);
 }
 
 /** Receipts of older versions do not say which expressions matched. */
@@ -209,12 +207,8 @@ async function waitForSeries({ ports, task, series }: AskedDay, remark: FewerSer
     selectedSeries,
     comparedWith: remark.comparedWith,
   };
-  throw new NotYetError(
-    'fewer-series',
-    `${formatVesselDay(day)}: ${describeWarning(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`,
-    nextMs - nowMs,
-    waiting,
-  );
+  const text = `${formatVesselDay(day)}: ${describeWarning(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`;
+  throw new NotYetError('fewer-series', text, nextMs - nowMs, waiting);
 }
 
 /** How many series were selected; of a receipt that does not say, those that had readings. */

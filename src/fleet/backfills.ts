@@ -163,10 +163,8 @@ export async function releaseFailed(
 /** Throws ConfigError `no-history` for a job whose past cannot be exported. */
 export function checkHasHistory({ name, dataset }: Job): void {
   if (dataset !== 'metadata') return;
-  throw new ConfigError(
-    'no-history',
-    `job '${name}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`,
-  );
+  const text = `job '${name}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`;
+  throw new ConfigError('no-history', text);
 }
 
 /**

@@ -294,10 +294,8 @@ async function checkServer(client: Redis, { shown, why }: Address, log: Log): Pr
   });
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
-    throw new ConfigError(
-      'redis-version',
-      `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`,
-    );
+    const text = `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`;
+    throw new ConfigError('redis-version', text);
   }
   if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {
     log.warn(

@@ -51,11 +51,8 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   if (await endsWithin(work, ANSWER_MS, clock)) return await work;
   // How it ends is logged all the same.
   work.catch(() => {});
-  throw new WebError(
-    503,
-    'no-answer-in-time',
-    `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; look before you try again`,
-  );
+  const text = `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; look before you try again`;
+  throw new WebError(503, 'no-answer-in-time', text);
 }
 
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;

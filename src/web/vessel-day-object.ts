@@ -56,12 +56,10 @@ async function findFile(store: ReadStore, day: VesselDay, version: string | unde
     throw new WebError(400, 'usage', 'version: expected the number of a version of the table');
   const named = await fileOfVersion(store, day, Number(version));
   const file = named && (await fileAt(store, named.key));
-  if (file === undefined)
-    throw new WebError(
-      404,
-      'no-such-version',
-      `${formatVesselDay(day)} has no file by version ${version}: the log does not name one, or it has been cleaned up`,
-    );
+  if (file === undefined) {
+    const text = `${formatVesselDay(day)} has no file by version ${version}: the log does not name one, or it has been cleaned up`;
+    throw new WebError(404, 'no-such-version', text);
+  }
   return file;
 }
 

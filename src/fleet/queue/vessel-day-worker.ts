@@ -223,8 +223,6 @@ function createPauses(worker: Worker) {
 }
 
 function workersDied(day: QueuedDay, times: number): DataError {
-  return new DataError(
-    WORKERS_DIED,
-    `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`,
-  );
+  const text = `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`;
+  return new DataError(WORKERS_DIED, text);
 }
