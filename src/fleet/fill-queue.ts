@@ -25,20 +25,14 @@ export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<
   return Math.max(0, MAX_WAITING[kind] - taken);
 }
 
-export interface TopUp {
-  readonly added: number;
-  /** Those of the open ones, as far as was looked, that stand in the queue or in its failed set now. */
-  readonly queued: readonly VesselDay[];
-  /** Not looked at, or without room. */
-  readonly left: number;
-}
+export type TopUp = Awaited<ReturnType<typeof topUp>>;
 
 /** Looked at in one round trip. */
 const ASKED_AT_ONCE = 1_000;
 
 /**
  * Add open vessel-days that are not in the queue, in their order, as many as there is room for, with what `entryOf`
- * says of it. `before`: those that were in the queue when the ledger was read; they count as queued.
+ * says of it. `queued`: those that stand in the queue or its failed set now; `left`: others. `before`: those that were in the queue when the ledger was read; they count as queued.
  */
 export async function topUp(
   queue: VesselDayQueue,
@@ -46,7 +40,7 @@ export async function topUp(
   room: number,
   entryOf: (day: VesselDay) => Omit<QueuedDay, keyof VesselDay>,
   before: ReadonlySet<string> = new Set(),
-): Promise<TopUp> {
+) {
   const queued: VesselDay[] = [];
   let added = 0;
   // Without room it only matters which are in the queue already, and no more than these can be.

@@ -261,25 +261,18 @@ function unreachable(shown: string, reason: string): RetriableError {
   return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
 }
 
-/** What a server says of itself. */
-interface RedisServer {
-  readonly version: string;
-  /** What it does when its memory is full; undefined where it does not say. */
-  readonly evictionPolicy: string | undefined;
-  /** 0: no limit. */
-  readonly maxMemoryBytes: number;
-  readonly usedMemoryBytes: number;
-}
-
 /** The policy under which no key of the queue is ever evicted. */
 export const SAFE_EVICTION_POLICY = 'noeviction';
 
-export async function describeRedis(client: Pick<Redis, 'info'>): Promise<RedisServer> {
+/** What a server says of itself. */
+export async function describeRedis(client: Pick<Redis, 'info'>) {
   const info = await client.info();
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   return {
     version: value('redis_version') ?? '0',
+    /** What it does when its memory is full; undefined where it does not say. */
     evictionPolicy: value('maxmemory_policy'),
+    /** 0: no limit. */
     maxMemoryBytes: Number(value('maxmemory') ?? 0),
     usedMemoryBytes: Number(value('used_memory') ?? 0),
   };

@@ -11,14 +11,6 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { cleanMessage, shortName } from '../../core/model/index.ts';
 
-export interface Hold {
-  readonly code: string;
-  readonly message: string;
-  /** Of the process that placed it, and when; null: nobody knows. */
-  readonly host: string | null;
-  readonly sinceMs: number | null;
-}
-
 export type QueueHold = ReturnType<typeof createQueueHold>;
 
 /** Why, and what is known of where it was found. */
@@ -74,9 +66,11 @@ export function createQueueHold(redis: Redis, queue: Queue) {
 const HOLD = z.object({
   code: z.string().regex(/^[a-z0-9-]{1,60}$/),
   message: z.string().transform((text) => cleanMessage(text)),
-  host: z.string().transform(shortName),
-  sinceMs: z.number(),
+  /** Of the process that placed it, and when; null: nobody knows. */
+  host: z.string().transform(shortName).nullable(),
+  sinceMs: z.number().nullable(),
 });
+export type Hold = Readonly<z.infer<typeof HOLD>>;
 
 const WITHOUT_REASON: Hold = {
   code: PAUSED,

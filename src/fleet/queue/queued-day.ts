@@ -9,30 +9,13 @@ import type { JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { messageOf, shortName } from '../../core/errors.ts';
-import type { ComparedDay, Log, VesselDay } from '../../core/model/index.ts';
+import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../../core/model/index.ts';
 
 const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
 export type QueuedKind = (typeof QUEUED_KINDS)[number];
 /** Jobs of priority 0 run before all others. */
 export const PRIORITY: Readonly<Record<QueuedKind, number>> = { nightly: 0, reconcile: 50, backfill: 100 };
-
-/** What stands in the queue. */
-export interface QueuedDay extends VesselDay {
-  readonly kind: QueuedKind;
-  readonly force?: boolean | undefined;
-  readonly allowShrink?: boolean | undefined;
-  /** With `force`: only while the published day is still the one that was compared. */
-  readonly compared?: ComparedDay | undefined;
-  /** The job's discovery did not name the vessel, which is known from the ledger. */
-  readonly unlisted?: boolean | undefined;
-  /** How often it was handed back because readings and counts disagreed. */
-  readonly disagreements?: number | undefined;
-  /** In the failed set: the failure may have passed by the next firing of the schedule. */
-  readonly mayPass?: boolean | undefined;
-  /** In the failed set: why; BullMQ itself keeps a text only. */
-  readonly failure?: { readonly code: string; readonly message: string } | undefined;
-}
 
 /** What goes into the queue of a vessel-day, with neither failures nor attempts of before. */
 export function newQueuedDay(
@@ -62,14 +45,22 @@ const QUEUED_DAY = z.object({
   kind: z.enum(QUEUED_KINDS),
   force: flag,
   allowShrink: flag,
+  /** With `force`: only while the published day is still the one that was compared. */
   compared: z.object({ epoch: z.int().min(0), totalsSha256: z.string().min(1).max(100) }).optional(),
+  /** The job's discovery did not name the vessel, which is known from the ledger. */
   unlisted: flag,
+  /** How often it was handed back because readings and counts disagreed. */
   disagreements: z.int().min(0).max(1_000).optional(),
+  /** In the failed set: the failure may have passed by the next firing of the schedule. */
   mayPass: flag,
+  /** In the failed set: why; BullMQ itself keeps a text only. */
   failure: z
     .object({ code: z.string().regex(CODE), message: z.string().transform((text) => cleanMessage(text)) })
     .optional(),
 });
+
+/** What stands in the queue. */
+export type QueuedDay = Readonly<z.infer<typeof QUEUED_DAY>>;
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
 type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };
@@ -102,24 +93,8 @@ function parseQueuedDay(id: string, text: string | null): ReadDay {
 /** Said of what is no vessel-day, in the log. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
 
-/** What the queue says of one vessel-day. */
-interface QueuedFacts {
-  /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
-  readonly state: string;
-  /** Null where what stands there is no vessel-day. */
-  readonly day: QueuedDay | null;
-  /** Attempts that have ended. */
-  readonly attempts: number;
-  /** Why BullMQ has failed it, uncleaned; '' where it has not. */
-  readonly failedReason: string;
-}
-
 /** One vessel-day in the queue; undefined where it is not there. Reads, and drops nothing. Throws what Redis throws. */
-export async function readQueuedFacts(
-  redis: Redis,
-  bull: Queue,
-  id: string,
-): Promise<QueuedFacts | undefined> {
+export async function readQueuedFacts(redis: Redis, bull: Queue, id: string) {
   const key = bull.toKey(id);
   const sizes = await Promise.all(FIELDS.map((field) => redis.hstrlen(key, field)));
   const [data, failedReason] = await Promise.all(
@@ -129,9 +104,13 @@ export async function readQueuedFacts(
   const [state, attempts] = await Promise.all([bull.getJobState(id), redis.hget(key, 'atm')]);
   const read = parseQueuedDay(id, data ?? null);
   return {
+    /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
     state,
+    /** Null where what stands there is no vessel-day. */
     day: read.fault === undefined ? read.day : null,
+    /** Attempts that have ended. */
     attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
+    /** Why BullMQ has failed it, uncleaned; '' where it has not. */
     failedReason: failedReason ?? '',
   };
 }

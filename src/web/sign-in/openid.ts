@@ -31,14 +31,6 @@ interface SignInFlow {
   readonly verifier: string;
 }
 
-/** Whom the provider names, in its own words. */
-interface Person {
-  readonly name: string;
-  /** The provider's id of them, which stays. */
-  readonly subject: string;
-  readonly groups: readonly string[];
-}
-
 export type Provider = Awaited<ReturnType<typeof openProvider>>;
 
 /** For each answer of the provider, whole. */
@@ -84,7 +76,7 @@ export async function openProvider(settings: ProviderSettings) {
      * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
      * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
      */
-    async finish(query: string, { state, nonce, verifier }: SignInFlow): Promise<Person> {
+    async finish(query: string, { state, nonce, verifier }: SignInFlow) {
       const returned = new URL(redirectUri);
       returned.search = query;
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
@@ -108,10 +100,8 @@ export async function openProvider(settings: ProviderSettings) {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-function personOf(
-  claims: Claims & { readonly sub: string },
-  { nameClaim, groupsClaim }: ProviderSettings,
-): Person {
+/** Whom the provider names, in its own words. `subject`: its id of them, which stays. */
+function personOf(claims: Claims & { readonly sub: string }, { nameClaim, groupsClaim }: ProviderSettings) {
   const texts = (name: string): string[] => {
     const value = claims[name];
     // Whoever may write any address into their profile is not the one who has it.
