@@ -1,8 +1,4 @@
-/**
- * Whose days a job exports: its vessels as listed, or as discovered now, and besides them those that the ledger knows
- * from last time. A vessel that the service leaves out of one answer is asked for by its name as ever: its days are
- * exported, or missing, but not forgotten.
- */
+/** Whose days a job exports: as listed or discovered, and those that the ledger knows: none is forgotten. */
 
 import { addDays, type Job, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
@@ -26,10 +22,7 @@ type VesselPorts = Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>;
 /** Troubles that are logged one by one; the rest is counted. */
 const SAID_AT_MOST = 20;
 
-/**
- * The vessels that are `asked` for; where none are, the job's own, for days up to `to`. Says in the log whom discovery
- * left out. Throws RetriableError `no-vessels`, and what client and store throw.
- */
+/** The vessels `asked` for, else the job's own for days up to `to`. Throws RetriableError `no-vessels`. */
 export async function findVessels(
   ports: VesselPorts,
   job: Job,

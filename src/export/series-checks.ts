@@ -111,10 +111,7 @@ async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | 
   return remark;
 }
 
-/**
- * The published day of the vessel that the task is compared with: one of the same `select`, where there is one. Throws
- * DataError `damaged-log` where the log of the table has lost that day's version.
- */
+/** The vessel's published day to compare with: of the same `select`, where there is one. Throws `damaged-log`. */
 async function lastReceipt({ ports, task, previous }: ClaimedDay): Promise<Receipt | undefined> {
   const { lastPublished, tables } = ports;
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
@@ -216,10 +213,7 @@ function selectedCount({ selectedSeries, series }: Receipt): number {
   return selectedSeries ?? series;
 }
 
-/**
- * The series that were selected, with the `select` that named them where that is known; of an older receipt those that had
- * readings, without names. Undefined where detail or object is missing or damaged.
- */
+/** The series that were selected and by which `select`, as far as is known; undefined where that cannot be read. */
 export async function readSelectedSeries(
   store: ObjectStore,
   receipt: Pick<Receipt, 'dataset' | 'detail'> & { readonly object: { readonly key: string } | null },

@@ -34,10 +34,7 @@ export interface SourceCounts {
 
 export type SourceAnswers = ReturnType<typeof askSource>;
 
-/**
- * Ask for the series of a vessel-day, and then for its counts, which are undefined where the job asks for none. Series throw
- * what `resolveSeries` throws, and NotDueError; counts what the series and the client throw.
- */
+/** Ask for the series of a vessel-day, then for its counts; undefined where the job asks for none. */
 export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   const { job, day } = task;
   const stopped = new AbortController();

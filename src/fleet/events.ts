@@ -1,7 +1,4 @@
-/**
- * What a process of the fleet tells: one stream of events, for metrics, the other processes and notices. A listener switches
- * on `kind` and passes over what it does not know. What metrics show of an event is declared with them.
- */
+/** What a process of the fleet tells: one stream of events, for metrics, the other processes and notices. */
 import type { VesselDay } from '../core/model/index.ts';
 import type { ExportEvent, VesselTrouble } from '../export/events.ts';
 import type { JobVessels } from '../export/job-vessels.ts';

@@ -12,10 +12,7 @@ import type { OpenDays } from './open-days.ts';
 import { newQueuedDay } from './queue/queued-day.ts';
 import type { DeadLetter, QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 
-/**
- * Vessel-days that may wait in the queue before no more of a kind enter. What is more urgent may wait in greater
- * number: a queue that is full of a backfill still takes what a look-back found, and nightly vessel-days.
- */
+/** Vessel-days that may wait before no more of a kind enter: a queue full of a backfill still takes the urgent. */
 export const MAX_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
 
 /** How many more of a kind may enter. */

@@ -45,10 +45,7 @@ function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>)
   };
 }
 
-/**
- * What failed for good and what was refused, by the failed set of the queue and the notes of the lake: a day that a
- * look-back refuses is in the lake alone. Throws what Redis and the store throw.
- */
+/** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
 export function createFailedWatch({
   jobs,
   queue,
@@ -72,10 +69,7 @@ export function createFailedWatch({
   });
 }
 
-/**
- * Warnings that stand open by what the ledger has shown so far, told again and again: nobody may have seen them. One is
- * logged once for each day that carries it on. Throws what the store throws.
- */
+/** Warnings that stand open, told again and again; one is logged once for each day that carries it on. */
 export function createWarningWatch({
   jobs,
   ledger,

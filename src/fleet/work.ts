@@ -129,10 +129,7 @@ function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
 }
 
-/**
- * `giveUp`: why the day is not to be attempted. Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
- * that a look-back sent, and that would lose readings, has the result `refused`.
- */
+/** Throws ConfigError `unknown-job`, and what the export throws; but what a look-back sent may be `refused`. */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
   const snapshots = createSnapshotCache(ports);
   return async (

@@ -104,10 +104,7 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
       queueClients.push(queueClient);
       return queueClient;
     },
-    /**
-     * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
-     * answers and takes no writes, as every command on these connections does, and what a command throws else.
-     */
+    /** Write a key of no meaning. Throws RetriableError `redis-full`, `redis-read-only`, … where no writes are taken. */
     probe: createProbe(client),
     /** Close all connections; no command may be under way. */
     close: async () => {
@@ -210,10 +207,7 @@ function addressOf(url: string, targetNow: () => string): Address {
   };
 }
 
-/**
- * Code of an error that Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR` for all that have none of their own). By Redis'
- * protocol it is the first word of the error's text, and ioredis hands on that text alone: so it is read here, once.
- */
+/** The first word of what Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR`): ioredis hands on its text alone. */
 function replyCode(error: unknown): string | undefined {
   return error instanceof ReplyError ? messageOf(error).split(' ', 1)[0] : undefined;
 }

@@ -58,10 +58,7 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
 type WebFleet = NonNullable<WebPorts['fleet']>;
 
-/**
- * Do it, and say what was done. Throws ConfigError `unknown-job`, WebError (404 `unknown-backfill`; 409 `no-fleet` and where nothing
- * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
- */
+/** Do it, and say what was done. Throws ConfigError, WebError, and what the acts' owners throw. */
 async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (act.act === 'accept-warning') return await accept(ports, act);
   if (act.act === 'end-all-sessions') {

@@ -1,7 +1,4 @@
-/**
- * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
- * one look at Redis, and one at the backfills of the lake. It answers within seconds, or says why it cannot.
- */
+/** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { endsWithin } from '../core/concurrency.ts';

@@ -1,7 +1,4 @@
-/**
- * What is answered of one vessel-day: everything that lake and queue know of it, and its object by ranges. A file that is
- * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
- */
+/** All that lake and queue know of a vessel-day. A damaged file costs its part of the answer, told as a problem. */
 import type { FastifyInstance } from 'fastify';
 import { stateOf } from '../audit/status/cells.ts';
 import { readDayStatus } from '../audit/status/job-status.ts';

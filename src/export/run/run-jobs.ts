@@ -30,11 +30,7 @@ interface ExportRequest {
   readonly concurrency: number;
 }
 
-/**
- * Export every vessel-day of the request that is due and not done. Failures of vessel-days are results, not
- * errors; one that every other would meet too leaves the rest `not-begun`. Throws CancelledError when
- * interrupted, and what went wrong while planning.
- */
+/** Failures of vessel-days are results; one that all others would meet leaves the rest `not-begun`. */
 export async function exportJobs(
   ports: ExportPorts,
   request: ExportRequest,

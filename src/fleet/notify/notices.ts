@@ -48,10 +48,7 @@ const SENDING = z.object({
   message: z.object({ id: text, at: text, changes: z.array(CHANGE) }),
 });
 
-/**
- * Nothing was told where there is no file, or one that is none. A part that is none is left out alone: what else was told
- * is not told again. A cause whose kind this version does not know is one like any other. Throws what the store throws.
- */
+/** A file, or a part of it, that is none is left out alone; an unknown kind of cause is one like any other. */
 async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotices> {
   const object = await store.get(NOTICES_KEY);
   const read = object && (await unlessDamaged((async () => parseFile(object.bytes, NOTICES_KEY, {}))()));

@@ -52,10 +52,7 @@ export function createQueueHold(redis: Redis, queue: Queue) {
       if (typeof paused !== 'string') return undefined;
       return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
     },
-    /**
-     * Let the queue go on, if it was on hold; true then. `byHand`: somebody wants every process to try, whatever its
-     * probe says. Only so does a queue go on that was paused without a reason: no probe can know that it may.
-     */
+    /** `byHand`: every process tries; only so does a queue go on that was paused without a reason. True: it was on hold. */
     lift: async ({ byHand } = { byHand: false }) =>
       (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
     /** How often somebody has lifted one by hand. */

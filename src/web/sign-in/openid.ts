@@ -1,7 +1,4 @@
-/**
- * People's own names from an OpenID provider: authorization code with PKCE, state and nonce, and an ID token whose
- * signature is checked. Import it where a provider is set, and not before: it loads the library.
- */
+/** Names from an OpenID provider: code with PKCE, state, nonce, a checked ID token. It loads the library. */
 import * as client from 'openid-client';
 import {
   cleanForeignText,
@@ -72,10 +69,7 @@ export async function openProvider(settings: ProviderSettings) {
       });
       return { address: address.href, flow };
     },
-    /**
-     * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
-     * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
-     */
+    /** Throws FatalError `sign-in-refused`, `sign-in-invalid`, `provider-wrong`, RetriableError `provider-unreachable`. */
     async finish(query: string, { state, nonce, verifier }: SignInFlow) {
       const returned = new URL(redirectUri);
       returned.search = query;

@@ -1,7 +1,4 @@
-/**
- * Signing in and out, with a password or with one's own name at an OpenID provider. What belongs to the way to the provider
- * and back is kept by the browser in a signed cookie, and nothing here; its library is loaded when somebody first goes.
- */
+/** Signing in and out, by password or provider. What belongs to the way is kept by the browser, in a signed cookie. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';
@@ -40,10 +37,7 @@ export function registerSignIn(
     canAct: canAct(access),
   });
 
-  /**
-   * The right that a password gives. A browser that was let in before has tries of its own, with that password alone: what
-   * others try from its address does not lock it out, and it cannot guess the other one.
-   */
+  /** A browser let in before has tries of its own, with that password alone: others cannot lock it out. */
   function attempt(request: FastifyRequest, name: string, password: string) {
     const login = { name, secret: password };
     const outcome = guard.attempt(addressOf(request), login, () => sessions.rightOf(password));
