@@ -46,11 +46,7 @@ export async function writeReceiptLines(
     }
     const question = { store, job, dates: [...dates].sort(), members: MEMBERS, log };
     // Whoever asks writes nothing into the lake: the index is kept by those who export, and by `status`.
-    const { receipts, damaged } = await readLedger({
-      ...question,
-      writeIndex: false,
-      project: toLine,
-    });
+    const { receipts, damaged } = await readLedger({ ...question, writeIndex: false, project: toLine });
     for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
       log.warn({ vesselDay: formatVesselDay(day) }, `left out: ${messageOf(error)}`);
     const more = damaged.length - SAID_AT_MOST;
