@@ -13,6 +13,7 @@ import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-fa
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
+import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
@@ -40,7 +41,6 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
   const limits = sharedLimitNames(fleet.app.config.settings);
-  let last: { readonly atMs: number; readonly answer: Promise<FleetAnswer> } | undefined;
 
   async function look(): Promise<FleetAnswer> {
     const backfills = await readBackfills();
@@ -61,18 +61,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (last === undefined || nowMs - last.atMs >= SHARED_MS) {
-      const answer = look();
-      last = { atMs: nowMs, answer };
-      // The next one who asks looks again.
-      answer.catch(() => {
-        last = undefined;
-      });
-    }
-    return last.answer;
-  };
+  return shareAnswer(clock, look, SHARED_MS);
 }
 
 interface Looked {
@@ -201,8 +190,6 @@ const PATIENCE_MS = 400;
 /** Never rejects: what cannot be read now stays as it was read last, and a note says so. */
 function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<BackfillsRead> {
   let last: BackfillsRead = { backfills: [], notes: ['The backfills of the lake have not been read yet.'] };
-  let readMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
     const damaged: string[] = [];
@@ -215,18 +202,14 @@ function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<B
         notes.push(`${damaged.length - MAX_NOTES} more backfills cannot be read.`);
       if (all.length > MOST) notes.push(`The oldest ${MOST} of ${all.length} backfills are shown.`);
       last = { backfills: all.slice(0, MOST), notes };
-      readMs = clock.monotonicMs();
     } catch (error) {
       last = { ...last, notes: [`The lake cannot say which backfills there are: ${messageOf(error)}`] };
     }
   }
 
+  const readNow = shareAnswer(clock, read, SHARED_MS);
   return async () => {
-    if (clock.monotonicMs() - readMs >= SHARED_MS)
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-    if (reading !== undefined) await endsWithin(reading, PATIENCE_MS, clock);
+    await endsWithin(readNow(), PATIENCE_MS, clock);
     return last;
   };
 }

@@ -18,6 +18,7 @@ import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
+import { shareAnswer } from './shares.ts';
 
 /** Time series id → what the newest snapshot says of it. */
 type KnownSeries = ReadonlyMap<string, { readonly name: string | null; readonly unit: string | null }>;
@@ -29,7 +30,7 @@ const MAX_VESSELS = 20;
 
 /** Series by the newest snapshots of the lake's metadata jobs, kept for a while. Throws what the store throws. */
 export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
-  const looks = new Map<string, { readonly atMs: number; readonly known: Promise<KnownSeries> }>();
+  const looks = new Map<string, () => Promise<KnownSeries>>();
 
   async function look(vessel: string): Promise<KnownSeries> {
     const known = new Map<string, { name: string | null; unit: string | null }>();
@@ -45,14 +46,11 @@ export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
   }
 
   return (vessel: string): Promise<KnownSeries> => {
-    const kept = looks.get(vessel);
-    if (kept !== undefined && clock.monotonicMs() - kept.atMs < LOOK_MS) return kept.known;
-    const known = look(vessel);
+    const known = looks.get(vessel) ?? shareAnswer(clock, () => look(vessel), LOOK_MS);
     looks.delete(vessel);
-    looks.set(vessel, { atMs: clock.monotonicMs(), known });
-    known.catch(() => looks.delete(vessel));
+    looks.set(vessel, known);
     for (const oldest of looks.keys()) if (looks.size > MAX_VESSELS) looks.delete(oldest);
-    return known;
+    return known();
   };
 }
 

@@ -21,25 +21,17 @@ import { createExclusiveRun, createSlots } from './slots.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
 /** Times that tests shorten. */
-export interface WorkerTimings {
+export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;
+const WORKER_TIMINGS = {
   /** A job whose lock was not renewed for so long belongs to nobody any more. */
-  readonly lockMs: number;
-  /** Between looks for such jobs. */
-  readonly stalledCheckMs: number;
-  readonly countAgainDelaysMs: readonly number[];
-  readonly backoffMs: (attemptsMade: number, random: Random) => number;
-  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
-  readonly maxWaitMs: number;
-  /** How long `stop` waits for vessel-days to be handed back. */
-  readonly stopMs: number;
-}
-
-const WORKER_TIMINGS: WorkerTimings = {
   lockMs: 30_000,
+  /** Between looks for such jobs. */
   stalledCheckMs: 30_000,
-  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS,
+  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS as readonly number[],
   backoffMs,
+  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
   maxWaitMs: 7_200_000,
+  /** How long `stop` waits for vessel-days to be handed back. */
   stopMs: 20_000,
 };
 

@@ -28,8 +28,6 @@ interface SignInFlow {
   readonly verifier: string;
 }
 
-export type Provider = Awaited<ReturnType<typeof openProvider>>;
-
 /** For each answer of the provider, whole. */
 const PATIENCE_S = 10;
 const MAX_ANSWER_BYTES = 1 << 20;

@@ -4,11 +4,10 @@ import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';
 import type { SessionAnswer } from '../answers.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
-import { addressOf, type Client, createShares } from '../shares.ts';
+import { addressOf, type Client, createShares, shareAnswer } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
-import type { Provider, ProviderSettings } from './openid.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
@@ -108,7 +107,9 @@ export function registerProvider(
 ): void {
   const { named } = access;
   if (named?.provider === undefined) return;
-  const open = createProviderQuestion(ports, named.provider);
+  const { provider } = named;
+  const openNow = () => import('./openid.ts').then(({ openProvider }) => openProvider(provider));
+  const open = shareAnswer(ports.clock, openNow, KEPT_MS, TRIED_AGAIN_MS);
   const take = createShares(WAYS);
   const bound = createLineBound(ports.clock);
 
@@ -165,25 +166,6 @@ export function registerProvider(
     ports.log.info({ ...who, right }, 'somebody has signed in at the page');
     return to;
   }
-}
-
-/** Asked once for all, and again after a while. Throws what `openProvider` throws. */
-function createProviderQuestion(
-  { clock }: Pick<WebPorts, 'clock'>,
-  settings: ProviderSettings,
-): () => Promise<Provider> {
-  let asked: { readonly provider: Promise<Provider>; untilMs: number } | undefined;
-  return async () => {
-    if (asked === undefined || clock.monotonicMs() >= asked.untilMs) {
-      const provider = import('./openid.ts').then(({ openProvider }) => openProvider(settings));
-      const one = { provider, untilMs: clock.monotonicMs() + KEPT_MS };
-      asked = one;
-      provider.catch(() => {
-        one.untilMs = clock.monotonicMs() + TRIED_AGAIN_MS;
-      });
-    }
-    return await asked.provider;
-  };
 }
 
 /** A path of this page; what is none, or of another site, is its start. */
