@@ -56,13 +56,9 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
       const range = await look(signal);
       const [due, open] = [range.due, range.open()];
       const room = Math.ceil((await roomFor(queue, 'backfill')) * share);
-      const entry = { kind: 'backfill', ...(backfill.allowShrink && { allowShrink: true }) } as const;
       const { unlisted, troubles } = found!;
-      const entryOf = ({ vessel }: VesselDay) => ({
-        ...entry,
-        ...(unlisted.has(vessel) && { unlisted: true }),
-      });
-      const { queued, left } = await topUp(queue, open, room, entryOf, before);
+      const entry = { kind: 'backfill', unlisted, allowShrink: backfill.allowShrink } as const;
+      const { queued, left } = await topUp(queue, open, room, entry, before);
       const failed = (await queue.failed(queued)).size;
       watched = queued;
       const waiting = queued.length - failed;

@@ -8,7 +8,7 @@ import { settingsHash } from '../core/plan/settings-hash.ts';
 import type { DayResult, OnExportEvent } from '../export/events.ts';
 import { type SnapshotsBefore, snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import { failedResult, performTask } from '../export/run/perform-task.ts';
+import { failedResult, performTask } from '../export/run/run-jobs.ts';
 import { checkDue } from '../export/source-answers.ts';
 import type { Encoder } from '../parquet/write/index.ts';
 import type { Config } from '../runtime/config/config.ts';
