@@ -9,7 +9,7 @@ import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
-import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { createQueueReader, PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
 

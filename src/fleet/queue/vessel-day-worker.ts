@@ -14,7 +14,7 @@ import { CancelledError, DataError, messageOf, type VesselExportError } from '..
 import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
-import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { NOT_A_DAY, type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
 import { createExclusiveRun, createSlots } from './slots.ts';
