@@ -21,14 +21,7 @@ interface TryAgainPorts {
  * its turn comes. `under-way`: a worker has it. `done`: published as the job asks, and nothing has failed since.
  * `not-due`: its day is not over, or it is a snapshot of a day that is.
  */
-export type TriedAgain =
-  | 'queued'
-  | 'released'
-  | 'brought-forward'
-  | 'in-queue'
-  | 'under-way'
-  | 'done'
-  | 'not-due';
+export type TriedAgain = Awaited<ReturnType<typeof tryAgain>>;
 
 /** Of another chance: neither failures nor attempts of before. */
 export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
@@ -42,7 +35,7 @@ export async function tryAgain(
   job: Job,
   day: VesselDay,
   allowShrink: boolean,
-): Promise<TriedAgain> {
+) {
   const found = await queue.find(day);
   if (found === undefined) {
     const open = await openDay(ports, job, day);

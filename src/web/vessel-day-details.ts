@@ -1,4 +1,5 @@
 /** Of a vessel-day: its hours and series with names and units as the lake knows them, and its earlier versions in a table. */
+import { DataError } from '../core/errors.ts';
 import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
@@ -54,21 +55,23 @@ export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
   };
 }
 
-/** The detail that a receipt names, or why there is none. Throws what the store throws. */
+/** The detail that a receipt names, where it names one. Throws DataError `damaged-file`, and what the store throws. */
 export async function dayDetail(
   store: WebPorts['store'],
   day: VesselDay,
   receipt: Receipt,
-): Promise<{ readonly detail?: Detail; readonly problem?: string }> {
-  if (receipt.detail === null) return {};
+): Promise<Detail | undefined> {
+  if (receipt.detail === null) return undefined;
   const { key } = receipt.detail;
   const named = parseDetailKey(key);
-  if (named === undefined || formatVesselDay(named) !== formatVesselDay(day))
-    return { problem: `the receipt names ${key} as its detail, which is not of this vessel-day` };
+  if (named === undefined || formatVesselDay(named) !== formatVesselDay(day)) {
+    const text = `the receipt names ${key} as its detail, which is not of this vessel-day`;
+    throw new DataError('damaged-file', text);
+  }
   const found = await findDetail(store, receipt);
-  if (found.detail !== undefined) return { detail: found.detail };
+  if (found.detail !== undefined) return found.detail;
   const what = found.version === null ? 'gone' : 'not the one that the receipt names';
-  return { problem: `${key}: the detail is ${what}; 'vessel-export verify' says more` };
+  throw new DataError('damaged-file', `${key}: the detail is ${what}; 'vessel-export verify' says more`);
 }
 
 /** Readings of each hour over all series: ours and the source's. */

@@ -93,7 +93,7 @@ export async function answerVesselDay(
     problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
   const warning = await warningOf(ports, receipt);
   const [facts, versions, file, isWarned] = await Promise.all([
-    detailFacts(ports, day, receipt, problems),
+    told(detailFacts(ports, day, receipt)),
     layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
     receipt === undefined ? undefined : dayFile(store, day, receipt),
     warning?.accepted === false && isNewest(ports, day, receipt!),
@@ -118,7 +118,7 @@ export async function answerVesselDay(
     claim: claimFacts(ports, claims, receipt),
     queued,
     logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
-    ...facts,
+    ...(facts ?? NO_DETAIL),
     versions: versions ?? [],
     object: file === undefined ? null : { url: objectUrl(day), sizeBytes: file.sizeBytes, etag: file.etag },
     problems,
@@ -192,20 +192,15 @@ async function queuedFacts(
   }
 }
 
+const NO_DETAIL = { hours: null, series: [] };
+
+/** Throws DataError where the detail is damaged, and what the store throws. */
 async function detailFacts(
   { store, knownSeries }: AnswerPorts,
   day: VesselDay,
   receipt: Receipt | undefined,
-  problems: string[],
 ): Promise<Pick<VesselDayAnswer, 'hours' | 'series'>> {
-  const nothing = { hours: null, series: [] };
-  if (receipt === undefined) return nothing;
-  const { detail, problem } = await dayDetail(store, day, receipt).catch((error: unknown) => {
-    if (error instanceof DataError) return { detail: undefined, problem: messageOf(error) };
-    throw error;
-  });
-  if (problem !== undefined) problems.push(problem);
-  if (detail === undefined) return nothing;
-  const known = await knownSeries(day.vessel);
-  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, known) };
+  const detail = receipt && (await dayDetail(store, day, receipt));
+  if (detail === undefined) return NO_DETAIL;
+  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, await knownSeries(day.vessel)) };
 }
