@@ -43,7 +43,8 @@ export async function findVessels(
     if (date !== undefined) unlisted.set(vessel, date);
   }
   const troubles = [...[...unlisted].map((one) => notListed(job, ...one)), ...malformed.map(malformedImo)];
-  for (const trouble of troubles.slice(0, SAID_AT_MOST)) say(ports, job, trouble);
+  for (const { vessel, code, message } of troubles.slice(0, SAID_AT_MOST))
+    ports.log.warn({ job: job.name, vessel, code }, message);
   const more = troubles.length - SAID_AT_MOST;
   if (more > 0) ports.log.warn({ job: job.name, more }, 'more vessels like these');
   return { vessels: [...vessels, ...unlisted.keys()].sort(), unlisted: new Set(unlisted.keys()), troubles };
@@ -58,8 +59,4 @@ function notListed({ dataset }: Job, vessel: string, lastDate: string): VesselTr
 function malformedImo(vessel: string): VesselTrouble {
   const message = `found '${vessel}' as the IMO number of a vessel, expected seven digits: its days cannot be exported; report it to the operator of the query service`;
   return { vessel, code: 'malformed-imo', message };
-}
-
-function say({ log }: VesselPorts, { name: job }: Job, { vessel, code, message }: VesselTrouble): void {
-  log.warn({ job, vessel, code }, message);
 }

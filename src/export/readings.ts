@@ -164,22 +164,19 @@ function maxRowsOf({ sourceCounts, context }: ReadingsOptions, range: TimeRange)
   return 2 * counted + UNCOUNTED_ROWS;
 }
 
-interface ClippingSink {
-  readonly onBatch: (batch: ColumnBatch) => void;
-  /** Newest timestamp taken, or −∞. */
-  readonly lastMicros: number;
-}
+type ClippingSink = ReturnType<typeof createClippingSink>;
 
 /** Appends rows that lie in `range` and counts the others: `to` may be inclusive. In time order these are one run. */
-function createClippingSink(options: ReadingsOptions, range: TimeRange): ClippingSink {
+function createClippingSink(options: ReadingsOptions, range: TimeRange) {
   let lastMicros = Number.NEGATIVE_INFINITY;
   let checkedIds = 0;
   const { builder, dictionary, series } = options;
   return {
-    get lastMicros() {
+    /** Newest timestamp taken, or −∞. */
+    get lastMicros(): number {
       return lastMicros;
     },
-    onBatch(batch) {
+    onBatch(batch: ColumnBatch): void {
       for (; checkedIds < dictionary.ids.length; checkedIds++) {
         const id = dictionary.ids[checkedIds]!;
         if (!series.idOf.has(id)) throw new UnknownSeriesError(options.context.day, id);

@@ -18,11 +18,10 @@ import {
 import { countsDigest } from '../core/proof/day-totals.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import type { Inheritance } from '../lake/claims/claims.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
 import { resolveSeries } from '../source/series.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay, ExportPorts, ExportTask } from './ports.ts';
 
 /** The source's counts, and when they were asked. */
 export interface SourceCounts {
@@ -85,11 +84,7 @@ export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: Abo
   };
 }
 
-interface Counting {
-  readonly ports: Pick<ExportPorts, 'clock'>;
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
-}
+type Counting = Pick<AskedDay, 'ports' | 'context' | 'series'>;
 
 async function askCounts({ ports, context, series }: Counting): Promise<SourceCounts> {
   const askedAt = new Date(ports.clock.nowMs()).toISOString();

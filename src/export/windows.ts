@@ -109,7 +109,7 @@ async function confirmMissing(
   const { rows } = await askWindows(options, range, idExpressions(ids));
   const answered = new Map(rows.map((row) => [keyOf(row), row.values]));
   const isUndefined = (value: MissingValue) =>
-    !isAlwaysDefined(value) && answered.get(keyOf(value))?.has(value.aggregation) === false;
+    !OF_ANY.has(value.aggregation) && answered.get(keyOf(value))?.has(value.aggregation) === false;
   return missing.filter((value) => !isUndefined(value));
 }
 
@@ -187,11 +187,6 @@ export function findMissingValues(
 export function countOf({ values }: StatisticsRow): number {
   const count = values.get('count');
   return count === undefined || count === 'null' ? 0 : parseInt64Text(count);
-}
-
-/** Whatever the readings are. */
-function isAlwaysDefined({ aggregation }: MissingValue): boolean {
-  return OF_ANY.has(aggregation);
 }
 
 function hasNumbers({ values }: StatisticsRow): boolean {

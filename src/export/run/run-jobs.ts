@@ -91,8 +91,6 @@ export async function performTasks(
   }
 }
 
-const UNLISTED = { unlisted: true };
-
 /** The tasks of a job that are to be performed; the results of the other vessel-days are told. */
 async function openTasks(
   ports: ExportPorts,
@@ -123,7 +121,7 @@ async function openTasks(
       onResult(reason ? failedResult(ports, day, reason) : { day, status: 'not-due' });
     } else if (state === 'done' && !force) onResult({ day, status: 'done', rows: receipt?.rows ?? 0 });
     else {
-      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && UNLISTED) };
+      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && { unlisted: true }) };
       return [{ job, day, ...how, ...facts }];
     }
     return [];

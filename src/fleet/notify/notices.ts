@@ -62,16 +62,6 @@ async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotice
   return { notices, version: object?.version ?? null };
 }
 
-/** Replace what was read; undefined where somebody else has. Throws what the store throws. */
-async function writeNotices(
-  store: Pick<ObjectStore, 'putIf'>,
-  notices: Notices,
-  version: Version | null,
-): Promise<FoundNotices | undefined> {
-  const written = await store.putIf(NOTICES_KEY, jsonBytes(notices), version);
-  return written === undefined ? undefined : { notices, version: written };
-}
-
 interface NoticePorts {
   readonly store: Pick<ObjectStore, 'get' | 'putIf'>;
   readonly webhook: Webhook;
@@ -106,8 +96,9 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     const { version } = await read();
     // Whatever comes of it: what is known now may be wrong.
     found = undefined;
-    found = await writeNotices(store, notices, version);
-    return found !== undefined;
+    const written = await store.putIf(NOTICES_KEY, jsonBytes(notices), version);
+    if (written !== undefined) found = { notices, version: written };
+    return written !== undefined;
   }
 
   async function deliver({ sending }: Notices, signal: AbortSignal): Promise<void> {
