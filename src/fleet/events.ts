@@ -21,7 +21,11 @@ export type FleetEvent =
   | Richer<'discovered', JobVessels>
   | Richer<'failed', FailedDays>
   | Richer<'warned', { readonly open: readonly OpenWarnings[] }>
-  | Richer<'snapshots', { readonly late: readonly LateSnapshot[] }>
+  /** `last`: the day of a vessel's last snapshot, null where that is not known. */
+  | Richer<
+      'snapshots',
+      { readonly late: readonly { readonly vessel: string; readonly last: string | null }[] }
+    >
   | Richer<'looked-back', LookBack>
   | Richer<'look-back-failed', { readonly reason: string }>
   | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
@@ -36,12 +40,6 @@ export interface FailedDays {
   readonly letters: readonly DeadLetter[];
   /** Of the lake. */
   readonly notes: KnownNotes;
-}
-
-/** A vessel whose snapshots have stopped; `last`: the day of its last one, null where that is not known. */
-interface LateSnapshot {
-  readonly vessel: string;
-  readonly last: string | null;
 }
 
 /** The days that a look-back looked at, and what could not be compared of them. */

@@ -36,16 +36,9 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** Names of jobs and vessels in addresses are shorter. */
 const MAX_PARAM_CHARS = 500;
 
-export interface OpenedPage {
-  readonly answer: RequestListener;
-  close(): Promise<void>;
-}
+export type OpenedPage = Awaited<ReturnType<typeof openPage>>;
 
-export async function openPage(
-  ports: WebPorts,
-  access: WebAccess,
-  ended: EndedSessions,
-): Promise<OpenedPage> {
+export async function openPage(ports: WebPorts, access: WebAccess, ended: EndedSessions) {
   const server = fastify({
     bodyLimit: MAX_BODY_BYTES,
     schemaController: NO_SCHEMAS,
@@ -79,7 +72,8 @@ export async function openPage(
     { prefix: '/api' },
   );
   await server.ready();
-  return { answer: (request, response) => server.routing(request, response), close: () => server.close() };
+  const answer: RequestListener = (request, response) => server.routing(request, response);
+  return { answer, close: () => server.close() };
 }
 
 /** Errors as ErrorAnswer: what is ours says what happened, what is not goes to the log. */
