@@ -19,7 +19,7 @@ import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { isIndexable, toIndexRow } from './indexed-receipt.ts';
-import type { ListedVessel } from './ledger.ts';
+import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { listVessels, parseReceipt } from './ledger.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
@@ -44,8 +44,8 @@ interface LedgerQuestion<M extends IndexedMember> {
 }
 
 interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
-  /** Given each receipt once, those of a date in no order. */
-  readonly take: (receipt: IndexedPart<M>) => void;
+  /** Given each receipt once, those of a date in no order, and what it was listed as. */
+  readonly take: (receipt: IndexedPart<M>, listed: ReceiptVersion) => void;
   /** Has the caller the receipts of this date, as they are listed? Then they are not read. */
   readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
 }
@@ -172,7 +172,7 @@ function matchDate<M extends IndexedMember>(
       if (at === to || index.vessel(at) !== receipt.vessel || !index.isSame(at, receipt)) continue;
       cursor.isKnown[at] = 1;
       if (isWanted && !isFound) {
-        take(index.row(at));
+        take(index.row(at), receipt);
         reading.fromIndex++;
       }
       isFound = true;
@@ -198,7 +198,7 @@ async function fetchReceipts<M extends IndexedMember>(
       // It may have been removed since it was listed.
       if (object === undefined) return;
       const row = toIndexRow(parseReceipt(object.bytes, key), listed);
-      take({ ...row, ...day });
+      take({ ...row, ...day }, listed);
       reading.fetched++;
       if (writeIndex && isIndexable(row)) state.rows.push(row);
     } catch (error) {

@@ -11,7 +11,7 @@ import { unlessDamaged } from '../json.ts';
 import { type OpenRemark, REMARK_MEMBERS, Remarks } from '../remarks.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
-import { readLedger } from './ledger-index.ts';
+import { scanLedger } from './ledger-index.ts';
 import { firstReceiptDate } from './newest-days.ts';
 
 /** Shared by all receipts that say the same. */
@@ -56,10 +56,6 @@ const COMPLETE_FOR_MS = (7 * MICROS_PER_DAY) / MICROS_PER_MILLI;
 /** What is remembered of a receipt. Flat, since there are hundreds of thousands. */
 type Remembered = Known & ReceiptVersion;
 
-function versionOf({ sizeBytes, tag }: ReceiptVersion): ReceiptVersion {
-  return { sizeBytes, tag: ownText(tag) };
-}
-
 /** The same text with memory of its own: what was cut out of a large one holds all of that. */
 function ownText(text: string): string {
   return Buffer.from(text).toString();
@@ -76,7 +72,7 @@ export function createLedgerView(
   let remembered = 0;
   const remarks = new Map<string, Remarks>();
   /** Thousands of receipts say the same few things, of the same vessels. */
-  const kinds = new Map<string, Known>();
+  const kinds = new Map<string, Remembered>();
   const names = new Map<string, string>();
 
   function forget(name: string): void {
@@ -91,16 +87,19 @@ export function createLedgerView(
     while (remembered > MAX_RECEIPTS && looks.size > 1) forget(looks.keys().next().value!);
   }
 
-  /** What is kept of a receipt. */
-  function take(receipt: Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof MEMBERS)[number]>): Known {
+  /** What is kept of a receipt; with `listed` it is known again. */
+  function toKnown(
+    receipt: Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof MEMBERS)[number]>,
+    listed: ReceiptVersion | undefined,
+  ): Remembered {
     const { job, settingsHash, proof } = receipt;
     const ofJob = remarks.get(job) ?? new Remarks();
     remarks.set(job, ofJob);
     ofJob.add(receipt);
     const name = `${proof} ${settingsHash}`;
-    const known = kinds.get(name) ?? { settingsHash, proof };
+    const known = kinds.get(name) ?? { settingsHash, proof, sizeBytes: 0, tag: '' };
     if (kinds.size < MAX_KINDS) kinds.set(name, known);
-    return known;
+    return listed ? { ...known, sizeBytes: listed.sizeBytes, tag: ownText(listed.tag) } : known;
   }
 
   /** The one text that this vessel's name is, not a part of the page of a list that it stood in. */
@@ -122,7 +121,7 @@ export function createLedgerView(
     }
     await forEachAtOnce(unread, GETS_AT_ONCE, async (listed) => {
       const receipt = await unlessDamaged(readReceipt(store, { job, vessel: listed.vessel, date }));
-      if (receipt !== undefined) now.set(nameOf(listed.vessel), { ...take(receipt), ...versionOf(listed) });
+      if (receipt !== undefined) now.set(nameOf(listed.vessel), toKnown(receipt, listed));
     });
     if (!isOnce) remember(name, now);
     return now;
@@ -130,45 +129,24 @@ export function createLedgerView(
 
   /** Dates that nobody has looked at. */
   async function readAll(job: string, dates: readonly string[], { vessels, isOnce = false }: DateLook) {
-    const found = new Map(dates.map((date) => [date, new Map<string, Known>()]));
-    // Before they are read: one that is replaced in between has another version the next time.
-    const listed = new Map<string, Map<string, ReceiptVersion>>();
-    if (!isOnce)
-      await forEachAtOnce(dates, LISTS_AT_ONCE, async (date) => {
-        const versions = new Map<string, ReceiptVersion>();
-        for (const one of await listVessels(store, job, date))
-          versions.set(nameOf(one.vessel), versionOf(one));
-        listed.set(date, versions);
-      });
-    await readLedger({
-      ...{ store, job, dates, members: MEMBERS, log },
-      writeIndex: true,
+    const found = new Map(dates.map((date) => [date, new Map<string, Remembered>()]));
+    await scanLedger({
+      ...{ store, job, dates, members: MEMBERS, log, writeIndex: true },
       ...(vessels !== undefined && { vessels }),
-      project(receipt) {
-        found.get(receipt.date)!.set(nameOf(receipt.vessel), take(receipt));
-        // Nothing else of it is needed.
-        return undefined;
-      },
+      take: (receipt, listed) =>
+        found.get(receipt.date)!.set(nameOf(receipt.vessel), toKnown(receipt, isOnce ? undefined : listed)),
     });
-    for (const [date, versions] of listed) {
-      const look = new Map<string, Remembered>();
-      for (const [vessel, known] of found.get(date)!) {
-        const version = versions.get(vessel);
-        if (version !== undefined) look.set(vessel, { ...known, ...version });
-      }
-      versions.clear();
-      remember(`${job}/${date}`, look);
-    }
+    if (!isOnce) for (const [date, look] of found) remember(`${job}/${date}`, look);
     return found;
   }
 
   return {
     ofDate,
     async ofDates(job, dates, look = {}) {
-      const [seen, unseen] = [new Set(dates.filter((date) => looks.has(`${job}/${date}`))), new Set(dates)];
-      for (const date of seen) unseen.delete(date);
-      const found = new Map<string, KnownOfDate>();
-      for (const [date, known] of await readAll(job, [...unseen], look)) found.set(date, known);
+      const isSeen = (date: string) => looks.has(`${job}/${date}`);
+      const seen = dates.filter(isSeen);
+      const unseen = dates.filter((date) => !isSeen(date));
+      const found = new Map<string, KnownOfDate>(await readAll(job, unseen, look));
       await forEachAtOnce(seen, LISTS_AT_ONCE, async (date) => {
         found.set(date, await ofDate(job, date, look));
       });
@@ -181,9 +159,7 @@ export function createLedgerView(
       if (seen !== undefined && clock.monotonicMs() < seen.untilMs && isSameList(seen.vessels, vessels))
         return [];
       complete.delete(name);
-      const published = new Set<string>();
-      for (const { vessel } of await listVessels(store, job, date)) published.add(vessel);
-      if (published.size === 0) return vessels;
+      const published = new Set((await listVessels(store, job, date)).map(({ vessel }) => vessel));
       const missing = vessels.filter((vessel) => !published.has(vessel));
       if (missing.length === 0)
         complete.set(name, { vessels, untilMs: clock.monotonicMs() + COMPLETE_FOR_MS });

@@ -269,11 +269,11 @@ export class JobTable {
     const common = { partitionValues: { vessel, date }, dataChange: true };
     const pathOf = (key: string) => key.slice(prefix.length);
     const actions: Action[] = remove.map(({ key, sizeBytes }) => ({
-      remove: { path: pathOf(key), sizeBytes, deletedMs: table.nowMs(), ...common },
+      remove: { path: pathOf(key), size: sizeBytes, deletionTimestamp: table.nowMs(), ...common },
     }));
     if (add !== null) {
-      const { key, ...facts } = add;
-      actions.push({ add: { path: pathOf(key), ...facts, ...common } });
+      const { key, sizeBytes: size, modifiedMs: modificationTime, stats } = add;
+      actions.push({ add: { path: pathOf(key), size, modificationTime, stats, ...common } });
     }
     return actions;
   }

@@ -149,8 +149,8 @@ export async function describeFile(
   const add: AddFile = {
     path: tablePath({ job }, key),
     partitionValues: { vessel, date },
-    sizeBytes,
-    modifiedMs: Date.parse(finishedAt),
+    size: sizeBytes,
+    modificationTime: Date.parse(finishedAt),
     dataChange: true,
     stats: statisticsText(footer),
   };

@@ -132,19 +132,11 @@ async function uploadPieces(
 
 /** What a table is beside its files. */
 function otherActions({ protocol, metadata, transactions, tombstones }: TableState): Action[] {
-  const removes = Array.from(
-    tombstones.values(),
-    ({ path, deletedMs, sizeBytes, partitionValues }): Action => {
-      const extended = sizeBytes !== undefined &&
-        partitionValues !== undefined && { sizeBytes, partitionValues };
-      return { remove: { path, deletedMs, dataChange: false, ...extended } };
-    },
-  );
   return [
     ...(protocol === undefined ? [] : [{ protocol }]),
     ...(metadata === undefined ? [] : [{ metaData: metadata }]),
     ...Array.from(transactions.values(), (txn) => ({ txn })),
-    ...removes,
+    ...Array.from(tombstones.values(), (remove) => ({ remove: { ...remove, dataChange: false } })),
   ];
 }
 

@@ -56,7 +56,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
     schemaString: schemaText(fields),
     partitionColumns: PARTITION_COLUMNS,
     configuration: { [DATASET_KEY]: content.dataset },
-    createdTimeMs: nowMs,
+    createdTime: nowMs,
   };
 }
 

@@ -75,7 +75,7 @@ export async function commitEntry(
 ): Promise<'committed' | 'taken' | 'below'> {
   // Unique, so that an entry is known again as ours whatever became of the answer.
   const { store, clock, prefix } = ports;
-  const commitInfo = { timestampMs: clock.nowMs(), operation, txnId: randomUUID() };
+  const commitInfo = { timestamp: clock.nowMs(), operation, txnId: randomUUID() };
   const bytes = Buffer.from(formatActions([{ commitInfo }, ...actions]));
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`got an entry of ${bytes.length} bytes, expected at most ${MAX_ENTRY_BYTES}`);

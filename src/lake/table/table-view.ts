@@ -1,7 +1,7 @@
 /** What a table holds at a version, read from its log: for those who only read, and for those who commit (table.ts). */
 import { DataError, messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
-import type { Action, AddFile, TableMetadata } from './actions.ts';
+import type { Action, AddFile, RemoveFile, TableMetadata } from './actions.ts';
 import { readCheckpoint } from './checkpoint-read.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
@@ -19,7 +19,7 @@ import {
   readLastCheckpoint,
   type TableReadPorts,
 } from './table-log.ts';
-import { type TableFile, TableState, type Tombstone } from './table-state.ts';
+import { type TableFile, TableState } from './table-state.ts';
 
 interface TableViewPorts extends TableReadPorts {
   readonly clock: Clock;
@@ -90,7 +90,7 @@ export class TableView {
   }
 
   /** Files that left the table within the retention, by path: readers of older versions may want them. */
-  get tombstones(): ReadonlyMap<string, Tombstone> {
+  get tombstones(): ReadonlyMap<string, RemoveFile> {
     return this.loaded.state.tombstones;
   }
 

@@ -237,7 +237,7 @@ export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]):
   for (const files of Map.groupBy(found.values(), (add) => Object.values(dayOf(add)).join()).values()) {
     const [add, ...others] = files as [AddFile, ...AddFile[]];
     const object = await log.store.head(`${log.prefix}${add.path}`);
-    if (others.length === 0 && object?.sizeBytes === add.sizeBytes) adds.set(dayOf(add), add);
+    if (others.length === 0 && object?.sizeBytes === add.size) adds.set(dayOf(add), add);
   }
   return { state, adds };
 }

@@ -195,10 +195,10 @@ async function actionsOf(
   if (!isMisstated && !differs(table, receipt)) return [];
   const file = object && (await unlessDamaged(describeFile(store, receipt, object)));
   if (object !== null && (!file || misfitOf(file, survey) !== undefined)) return [];
-  const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
+  const common = { partitionValues: { vessel, date }, deletionTimestamp: table.nowMs(), dataChange: true };
   const files = table.filesOf(vessel, date);
   const others = files.filter(({ path }) => path !== file?.add.path);
-  const removes = others.map(({ path, sizeBytes }): Action => ({ remove: { path, sizeBytes, ...common } }));
+  const removes = others.map(({ path, sizeBytes: size }): Action => ({ remove: { path, size, ...common } }));
   // The same file again brings no other rows.
   const dataChange = others.length === files.length;
   return file ? [...removes, { add: { ...file.add, dataChange } }] : removes;

@@ -109,7 +109,7 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
 function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   const path = key.slice(objectPrefix(day.job).length);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
-  const goneMs = table.tombstones.get(path)?.deletedMs;
+  const goneMs = table.tombstones.get(path)?.deletionTimestamp;
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 
