@@ -9,7 +9,7 @@ import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedSelectKey, keyPrefix, parseNoteKey } from './keys.ts';
 import { listReceipts, readNote } from './ledger/ledger.ts';
-import { readLedger, scanLedger } from './ledger/ledger-index.ts';
+import { scanLedger } from './ledger/ledger-index.ts';
 import { receiptDates } from './ledger/newest-days.ts';
 import {
   describeRemark,
@@ -123,7 +123,7 @@ async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: s
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
   const remarks = new Remarks();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
-  await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });
+  await scanLedger({ ...question, members: REMARK_MEMBERS, take: (receipt) => remarks.add(receipt) });
   return remarks.newest()[0];
 }
 

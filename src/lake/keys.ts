@@ -154,16 +154,6 @@ export function parseBackfillKey(key: string): string | undefined {
   return PATTERNS.backfill.exec(key)?.groups?.id;
 }
 
-/** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
-export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
-  const [before, after] = [`${keyPrefix('receipt', job, date)}vessel=`, '.json'];
-  return (key) => {
-    if (!key.startsWith(before) || !key.endsWith(after)) return undefined;
-    const vessel = key.slice(before.length, -after.length);
-    return VESSEL_ID.test(vessel) ? vessel : undefined;
-  };
-}
-
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
 export function parsePartitions(key: string): { readonly vessel?: string; readonly date?: string } {
   const vessel = PATTERNS.vesselFolder.exec(key)?.groups?.vessel;

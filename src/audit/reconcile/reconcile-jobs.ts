@@ -133,11 +133,6 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
     dates: datesBetween(range.from, range.to),
     vessels: new Set(range.vessels),
     members: PUBLISHED_MEMBERS,
-    project: ({ settingsHash, rows, epoch, proof, source, detail }): PublishedDay => {
-      const digest = source?.totalsSha256;
-      const counted = source && { rows: source.rows, ...(digest !== undefined && { totalsSha256: digest }) };
-      return { settingsHash, rows, epoch, proof, detail, source: counted };
-    },
     writeIndex: true,
     log: ports.log,
   });

@@ -11,6 +11,7 @@ import {
 import { type DayRange, type DayState, isToDo, type ReceiptSettings } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import type { VesselTrouble } from '../events.ts';
@@ -95,10 +96,7 @@ export async function estimateJob(
   };
 }
 
-type KnownReceipt = ReceiptSettings &
-  Pick<Receipt, 'rows' | 'startedAt' | 'finishedAt'> & {
-    readonly sizeBytes: number;
-  };
+type KnownReceipt = IndexedPart<'rows' | 'startedAt' | 'finishedAt' | 'objectBytes'>;
 
 interface Workload {
   readonly toDo: readonly VesselDay[];
@@ -109,11 +107,7 @@ interface Workload {
 async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Promise<Workload> {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['settingsHash', 'proof', 'rows', 'startedAt', 'finishedAt', 'objectBytes'],
-    project: ({ settingsHash, proof, rows, startedAt, finishedAt, objectBytes }): KnownReceipt => ({
-      ...{ settingsHash, proof, rows, startedAt, finishedAt },
-      sizeBytes: objectBytes,
-    }),
+    members: ['rows', 'startedAt', 'finishedAt', 'objectBytes'],
     writeIndex: false,
     moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),
   });
@@ -133,7 +127,7 @@ function experienceOf(receipts: readonly KnownReceipt[]): Experience | undefined
   return {
     vesselDays: receipts.length,
     rows: sum(({ rows }) => rows),
-    sizeBytes: sum(({ sizeBytes }) => sizeBytes),
+    sizeBytes: sum(({ objectBytes }) => objectBytes),
     durationMs: sum(durationMsOf),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The index of a month as it lies in the store: one object, and pieces of those who publish. What older versions left is passed
- * over, and goes when the index is written.
+ * The index of a month as it lies in the store: one object, and pieces of those who publish. What
+ * cannot be read, as what older versions left, is passed over, and goes when the index is written.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, messageOf } from '../../core/errors.ts';
@@ -37,7 +37,7 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
   // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
   await forEachAtOnce(inOrder, GETS_AT_ONCE, async (key) => {
     try {
-      const bytes = isOfOlder(key) ? NO_BYTES : (await store.get(key))?.bytes;
+      const bytes = (await store.get(key))?.bytes;
       if (bytes !== undefined) found.set(key, bytes);
     } catch (error) {
       // Larger than anything of ours.
@@ -49,9 +49,6 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
     return bytes === undefined ? [] : [{ key, bytes }];
   });
 }
-
-const NO_BYTES = new Uint8Array(0);
-const isOfOlder = (key: string) => key.endsWith('.columns') || key.endsWith('.ndjson.gz');
 
 /** What is enough to write an index anew: its rows are read again then, a column at a time. */
 export interface KnownIndex {
@@ -81,7 +78,6 @@ async function openIndex<M extends IndexedMember>(
   file: IndexFile,
 ): Promise<OpenIndex<M>> {
   const { key, bytes } = file;
-  if (isOfOlder(key)) return { file, index: undefined, isKnown: undefined };
   try {
     const { unpackIndex } = await loadIndexFile();
     const index = await unpackIndex(job, bytes, members);

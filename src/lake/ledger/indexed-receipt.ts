@@ -125,3 +125,11 @@ export const MADE_OF: Readonly<Partial<Record<IndexedMember, readonly ColumnName
 
 /** The rows of an index, with those members alone that were asked for. */
 export type IndexedPart<M extends IndexedMember> = Pick<IndexedReceipt, M | 'job' | 'vessel' | 'date'>;
+
+/** The same of a receipt that was fetched. */
+export function partOf<M extends IndexedMember>(row: IndexRow, members: readonly M[]): IndexedPart<M> {
+  const { job, vessel, date } = row;
+  const part: Record<string, unknown> = { job, vessel, date };
+  for (const member of members) if (row[member] !== undefined) part[member] = row[member];
+  return part as unknown as IndexedPart<M>;
+}

@@ -18,7 +18,7 @@ import { DayMap } from './day-map.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
-import { isIndexable, toIndexRow } from './indexed-receipt.ts';
+import { isIndexable, partOf, toIndexRow } from './indexed-receipt.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { listVessels, parseReceipt } from './ledger.ts';
 
@@ -29,14 +29,13 @@ const GETS_AT_ONCE = 32;
 /** So many are fetched before more are listed, and kept as rows before they are packed: a kilobyte each. */
 const FETCHED_AT_ONCE = 8_192;
 
-/** What is asked, but for what becomes of each receipt. */
 interface LedgerQuestion<M extends IndexedMember> {
   readonly store: ObjectStore;
   readonly job: string;
   readonly dates: readonly string[];
   /** Absent: every vessel. */
   readonly vessels?: ReadonlySet<string>;
-  /** What is asked of each receipt. */
+  /** What is asked of each receipt, and kept of it. */
   readonly members: readonly M[];
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
@@ -59,20 +58,19 @@ export interface LedgerReading {
   fetched: number;
 }
 
-export interface LedgerAnswer<T> extends LedgerReading {
-  readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;
+export interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
+  readonly receipts: Pick<DayMap<IndexedPart<M>>, 'get' | 'size' | 'values'>;
 }
 
 /**
- * The receipts of a job on some dates; of each what `project` keeps of it. Memory: that, the lists of some dates, the index
- * of one month, and some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
+ * The receipts of a job on some dates. Memory: what is asked of each, the lists of some dates, the index of one month, and
+ * some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
  */
-export async function readLedger<M extends IndexedMember, T>({
-  project,
-  ...question
-}: LedgerQuestion<M> & { readonly project: (receipt: IndexedPart<M>) => T }): Promise<LedgerAnswer<T>> {
-  const receipts = new DayMap<T>();
-  const take = (receipt: IndexedPart<M>) => receipts.set(receipt, project(receipt));
+export async function readLedger<M extends IndexedMember>(
+  question: LedgerQuestion<M>,
+): Promise<LedgerAnswer<M>> {
+  const receipts = new DayMap<IndexedPart<M>>();
+  const take = (receipt: IndexedPart<M>) => receipts.set(receipt, receipt);
   return { receipts, ...(await scanLedger({ ...question, take })) };
 }
 
@@ -184,7 +182,7 @@ function matchDate<M extends IndexedMember>(
 
 /** Fetch the fresh receipts; as rows of the index, as far as they can be read and known again. */
 async function fetchReceipts<M extends IndexedMember>(
-  { store, job, take, writeIndex }: LedgerScan<M>,
+  { store, job, members, take, writeIndex }: LedgerScan<M>,
   state: MonthState,
 ): Promise<void> {
   const { reading } = state;
@@ -198,7 +196,7 @@ async function fetchReceipts<M extends IndexedMember>(
       // It may have been removed since it was listed.
       if (object === undefined) return;
       const row = toIndexRow(parseReceipt(object.bytes, key), listed);
-      take({ ...row, ...day }, listed);
+      take(partOf(row, members), listed);
       reading.fetched++;
       if (writeIndex && isIndexable(row)) state.rows.push(row);
     } catch (error) {

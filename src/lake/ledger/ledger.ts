@@ -7,7 +7,7 @@ import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../../core
 import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../../core/model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, parseJson } from '../json.ts';
-import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from '../keys.ts';
+import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey } from '../keys.ts';
 import {
   checkedFile,
   DETAIL,
@@ -89,12 +89,11 @@ export async function listVessels(
   job: string,
   date: string,
 ): Promise<ListedVessel[]> {
-  const parse = receiptVesselParser(job, date);
   const found: ListedVessel[] = [];
   for await (const page of store.listPages(keyPrefix('receipt', job, date))) {
     for (const { key, sizeBytes, tag } of page) {
-      const vessel = parse(key);
-      if (vessel !== undefined) found.push({ key, vessel, sizeBytes, tag });
+      const day = parseReceiptKey(key);
+      if (day !== undefined) found.push({ key, vessel: day.vessel, sizeBytes, tag });
     }
   }
   return found;

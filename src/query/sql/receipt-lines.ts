@@ -5,7 +5,7 @@ import { formatVesselDay } from '../../core/model/index.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { listReceipts } from '../../lake/ledger/ledger.ts';
-import { readLedger } from '../../lake/ledger/ledger-index.ts';
+import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import type { ListedLake } from './lake-sources.ts';
 
 /** What RECEIPT_COLUMNS name. */
@@ -46,16 +46,15 @@ export async function writeReceiptLines(
     }
     const question = { store, job, dates: [...dates].sort(), members: MEMBERS, log };
     // Whoever asks writes nothing into the lake: the index is kept by those who export, and by `status`.
-    const { receipts, damaged } = await readLedger({
+    const { damaged } = await scanLedger({
       ...question,
       writeIndex: false,
-      project: toLine,
+      take: (receipt) => lines.push(toLine(receipt)),
     });
     for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
       log.warn({ vesselDay: formatVesselDay(day) }, `left out: ${messageOf(error)}`);
     const more = damaged.length - SAID_AT_MOST;
     if (more > 0) log.warn({ job, more }, 'more receipts are left out, as they cannot be read');
-    lines.push(...receipts.values());
   }
   await writeFile(path, Buffer.concat(lines));
   return path;

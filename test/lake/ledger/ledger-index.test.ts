@@ -83,7 +83,6 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
       writeIndex,
       log,
       members: ['rows', 'epoch', 'finishedAt'],
-      project: ({ vessel, date, ...kept }) => [receiptKey({ job: JOB, vessel, date }), kept] as const,
     });
     const listed: VesselDay[] = [];
     for (const date of dates)
@@ -95,7 +94,11 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
       const { rows, epoch, finishedAt } = (await readReceipt(store, one))!;
       expected.push([receiptKey(one), { rows, epoch, finishedAt }]);
     });
-    expect(Object.fromEntries(answer.receipts.values())).toMatchObject(Object.fromEntries(expected));
+    const found = [...answer.receipts.values()].map(({ job, vessel, date, ...kept }) => [
+      receiptKey({ job, vessel, date }),
+      kept,
+    ]);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected));
     expect(answer.receipts.size).toBe(expected.length);
     expect(answer.damaged).toEqual([]);
     return { fromIndex: answer.fromIndex, fetched: answer.fetched };
@@ -208,13 +211,10 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
         `${indexPrefix(JOB, '2026-01')}${old}`,
         Buffer.from('whatever older versions wrote'),
       );
-    const warnings: unknown[] = [];
-    const log = { ...silentLog, warn: (fields: unknown) => void warnings.push(fields) };
-    expect(await ask({ log, writeIndex: false })).toEqual({ fromIndex: 0, fetched: 160 });
-    expect(await ask({ log })).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await ask()).toEqual({ fromIndex: 0, fetched: 160 });
     expect(await filesOf('2026-01')).toEqual([january]);
-    expect(await ask({ log })).toEqual({ fromIndex: 160, fetched: 0 });
-    expect(warnings).toEqual([]);
+    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
   });
 
   const publish = (journal: IndexJournal, receipts: readonly Receipt[]) =>
@@ -311,7 +311,6 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
       writeIndex: true,
       log: silentLog,
       members: [],
-      project: () => true,
     });
     expect(answer.receipts.size).toBe(157);
     expect(answer.damaged.map(({ day, error }) => [day.vessel, error.code]).sort()).toEqual([
