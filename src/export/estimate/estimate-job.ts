@@ -1,6 +1,6 @@
 /** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
 import { messageOf } from '../../core/errors.ts';
-import type { Job, Receipt, VesselDay } from '../../core/model/index.ts';
+import type { Job, VesselDay } from '../../core/model/index.ts';
 import {
   addDays,
   datesBetween,
@@ -8,7 +8,7 @@ import {
   formatVesselDay,
   microsToDate,
 } from '../../core/model/index.ts';
-import { type DayRange, type DayState, isToDo, type ReceiptSettings } from '../../core/plan/due.ts';
+import { type DayRange, type DayState, isToDo } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
