@@ -22,14 +22,12 @@ import {
 } from './remarks.ts';
 import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 
-/** What became of accepting a remark. */
 type Accepting =
   | { readonly state: 'nothing-to-accept' }
   | {
       readonly state: 'accepted' | 'accepted-before';
       /** The fewest series that are accepted; absent where nothing is said of their number. */
       readonly series?: number;
-      /** What was accepted, as sentences. */
       readonly texts: readonly string[];
       /** Vessel-days that have waited for series, and may be published now. */
       readonly waiting: number;
@@ -95,7 +93,6 @@ function describeLoss(series: number, { date, series: had, selectHash }: Compare
     : `${series} series, without those of ${date} that are missing`;
 }
 
-/** What was accepted, or that there was nothing, as a sentence. */
 export function describeAccepting(accepting: Accepting): string {
   if (accepting.state === 'nothing-to-accept')
     return 'nothing to accept: no day waits for series, and the last one published has no remark';

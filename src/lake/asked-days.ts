@@ -52,7 +52,6 @@ const LISTS_AT_ONCE = 8;
 /** Later than every date of a lake. */
 const NEVER = '9999-12-31';
 
-/** Throws what the store throws. */
 export async function readAskedDays(ports: AskedPorts, job: Job, range: AskedRange): Promise<NameOpenDay> {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   if (job.dataset === 'metadata') return await readAskedSnapshots(ports, job, today);
@@ -161,7 +160,6 @@ async function readHoles(
   return holes;
 }
 
-/** How many of the dates are before one. */
 function endBefore(dates: readonly string[], date: string): number {
   const index = dates.findIndex((each) => each >= date);
   return index === -1 ? dates.length : index;

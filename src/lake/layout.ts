@@ -28,7 +28,6 @@ import {
 /** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;
 
-/** What a process that exports knows of its lake. */
 export interface LakeLayout {
   /**
    * How it is read; at a lake's first use it is written down, and at that of a job where the job is copied from. Throws
@@ -51,7 +50,6 @@ interface LayoutOptions {
   readonly log: Log;
   /** LAKE_LAYOUT; undefined: as the lake is, and plain for a new one. */
   readonly wanted: Layout | undefined;
-  /** What this process copies. */
   readonly source: LakeSource;
   /** Others export into it at the same time. */
   readonly isShared: boolean;
@@ -133,7 +131,6 @@ export function createLakeLayout(options: LayoutOptions): LakeLayout {
   };
 }
 
-/** What a lake without the file is. */
 async function firstFile({ store, wanted, source }: LayoutOptions): Promise<LakeFile> {
   if (await hasContent(store)) return { lakeVersion: 1, layout: 'plain' };
   return { lakeVersion: 1, layout: wanted ?? 'plain', ...(source.isMadeUp && { madeUp: true }) };

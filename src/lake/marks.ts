@@ -35,7 +35,6 @@ export function lastSnapshotDate(dates: SnapshotDates, vessel: string, today: st
   return dates.get(vessel)?.findLast((date) => date <= today);
 }
 
-/** The key says the rest. */
 const SNAPSHOT_MARK = { captureVersion: 1 };
 
 /** The snapshot of a day was taken; `before`: the marks of the vessel that were there, which this one replaces. */
@@ -49,7 +48,6 @@ export async function markSnapshot(
   if (older.length > 0) await store.removeAll(older.map((date) => captureKey({ ...day, date })));
 }
 
-/** What stands in `_asked/`. */
 interface RegularRuns {
   readonly regularRunsVersion: 1;
   readonly from: string;

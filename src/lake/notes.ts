@@ -8,7 +8,6 @@ import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
 import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
 
-/** What is kept of a note. */
 export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
 
 export type KnownNotes = DayMap<ReceiptVersion & { readonly note: KnownNote }>;
@@ -16,7 +15,6 @@ export type KnownNotes = DayMap<ReceiptVersion & { readonly note: KnownNote }>;
 const GETS_AT_ONCE = 32;
 
 interface NotesQuestion {
-  /** What the last look has left. */
   readonly before: KnownNotes;
   readonly isAsked?: (day: VesselDay) => boolean;
   /** Notes to be read at most; those beyond are left for the next look. */

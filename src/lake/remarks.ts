@@ -24,7 +24,6 @@ interface Acceptance {
   readonly series?: number;
   readonly selectHash?: string;
   readonly at: string;
-  /** Digest of each kind of warning. */
   readonly warnings?: Readonly<Record<string, string>>;
 }
 
@@ -64,12 +63,10 @@ export function isWarningAccepted(
   return acceptance?.warnings?.[kind] === digest;
 }
 
-/** All that a receipt says, accepted or not. */
 export function warningsOf({ remark, warnings = [] }: Pick<Receipt, 'remark' | 'warnings'>): Warning[] {
   return [...(remark ? [remark] : []), ...warnings];
 }
 
-/** Those that are not accepted. */
 export function openWarnings(
   receipt: Pick<Receipt, 'remark' | 'warnings' | 'selectedSeries'>,
   acceptance: Acceptance | undefined,
@@ -81,7 +78,6 @@ export function openWarnings(
   );
 }
 
-/** The part of a receipt that remarks are about. */
 type RemarkedReceipt = Pick<
   Receipt,
   'job' | 'vessel' | 'date' | 'startedAt' | 'selectedSeries' | 'remark' | 'warnings'
@@ -93,7 +89,6 @@ export interface OpenRemark {
   readonly warnings: readonly Warning[];
 }
 
-/** What is asked of receipts for remarks. */
 export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark', 'warnings'] as const;
 
 /** Gathers receipts, in any order; keeps the newest of each vessel. */
@@ -151,7 +146,6 @@ const KINDS: Readonly<Record<string, readonly [string, string]>> = {
   'other-vessel': ['are left out', ", as metadata say that they are another vessel's"],
 };
 
-/** All of them in a line. */
 export function describeRemarks(warnings: readonly Warning[]): string {
   return warnings.map(describeRemark).join('. ');
 }
@@ -163,7 +157,6 @@ function withNames(what: string, count: number, all: readonly string[]): string 
   return listed === '' ? what : `${what}: ${listed}`;
 }
 
-/** What to type to accept it. */
 export function howToAccept({ job, vessel }: Pick<VesselDay, 'job' | 'vessel'>): string {
   return `vessel-export accept ${job} ${vessel}`;
 }

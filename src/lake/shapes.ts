@@ -18,7 +18,6 @@ import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { parseJson } from './json.ts';
 
-/** Is a value of a file right? */
 type Test = (value: unknown) => boolean;
 
 /** By member: is it right, and what it should be. */
@@ -33,7 +32,6 @@ interface ShapeFault {
 
 /** Longest text in a file of ours, but for names and messages. */
 const MAX_TEXT_CHARS = 1_024;
-/** The last instant that a Date knows. */
 const MAX_INSTANT_MS = 8.64e15;
 
 export function isObject(value: unknown): value is Fields {
@@ -112,7 +110,6 @@ export const DETAIL: Shape = {
   source: [orNull(isCounts), 'counts by series and hour, or null'],
 };
 
-/** Older details do not have it. */
 export const DETAIL_ADDED: Shape = { series: [isObject, 'names by series'] };
 
 /** Members that older receipts do not have. */
@@ -241,7 +238,6 @@ export async function readFile<T>(
   return object && { file: parseFile<T>(object.bytes, key, shape, whole), version: object.version };
 }
 
-/** The same for what is parsed already. */
 export function checkedFile<T>(
   value: unknown,
   key: string,
@@ -264,7 +260,6 @@ function damagedFile(key: string, found: string, expected: string, code = 'damag
   );
 }
 
-/** A value of a file, for a sentence. */
 export function shown(value: unknown): string {
   return value === undefined ? 'missing' : shortName(JSON.stringify(value));
 }

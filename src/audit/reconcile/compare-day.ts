@@ -35,7 +35,6 @@ export const FINDING_STATES = [
   'unreadable',
 ] as const;
 
-/** A series that changed, by name where it has one. */
 interface NamedChange extends SeriesChange {
   readonly id: string | null;
 }
@@ -48,7 +47,6 @@ export interface ReconcileFinding {
   /** Readings that the source counted when the day was published, and that it counts now. */
   readonly published: number | null;
   readonly now: number | null;
-  /** What was compared; absent where nothing was. */
   readonly compared?: ComparedDay;
 }
 
@@ -61,7 +59,6 @@ export function isUnchanged(receipt: PublishedDay, digest: string): boolean {
   return receipt.source?.totalsSha256 === digest;
 }
 
-/** What the source counts by the day, and its digest. */
 interface CountedDay {
   readonly now: DayTotals;
   readonly digest: string;

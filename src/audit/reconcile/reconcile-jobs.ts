@@ -37,9 +37,7 @@ import {
   type ReconcileFinding,
 } from './compare-day.ts';
 
-/** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {
-  /** Vessels asked for at once. */
   readonly concurrency: number;
 }
 
@@ -60,12 +58,9 @@ export interface JobReconciliation {
   /** Vessel-days whose receipts were compared with the source, and those that could not be. */
   readonly compared: number;
   readonly notCompared: number;
-  /** What differs, by date and vessel. */
   readonly findings: readonly ReconcileFinding[];
   readonly unasked: readonly UnaskedVessel[];
-  /** Was this vessel-day compared with the source? */
   readonly wasCompared: (day: VesselDay) => boolean;
-  /** Vessels known from the ledger only. */
   readonly unlisted: ReadonlySet<string>;
 }
 
@@ -121,7 +116,6 @@ function whyIncomparable(job: Job): string | null {
 /** What the ledger says: what is not published at all, and what to compare. */
 interface LedgerFindings {
   readonly findings: ReconcileFinding[];
-  /** Dates by vessel, ascending. */
   readonly toCompare: ReadonlyMap<string, readonly string[]>;
   readonly published: Pick<DayMap<PublishedDay>, 'get'>;
 }
@@ -171,7 +165,6 @@ interface Lookback {
   readonly published: Pick<DayMap<PublishedDay>, 'get'>;
   /** The row of failures that ended the group before. */
   ended?: FailureStreak | undefined;
-  /** Vessel-days, so far. */
   compared: number;
 }
 

@@ -22,10 +22,7 @@ interface StatusPorts extends PlanPorts {
   readonly log: Log;
 }
 
-interface StatusRequest {
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
+interface StatusRequest extends Pick<DayRange, 'from' | 'to'> {
   /** Undefined: those that the lake knows on these dates. */
   readonly vessels: readonly string[] | undefined;
   /** True: these are the vessels that the job exports now, as the service lists them. */
@@ -107,7 +104,6 @@ interface JobFacts {
   readonly receipts: Pick<DayMap<CoveredReceipt>, 'get' | 'has'>;
   readonly claims: DayMap<LakeFacts['claim']>;
   readonly notes: KnownNotes;
-  /** Of receipts that cannot be read. */
   readonly damaged: DayMap<KnownNote>;
 }
 
@@ -151,7 +147,6 @@ async function readClaimStates(
   return states;
 }
 
-/** One that cannot be read says nothing. */
 function claimStateOf(
   claims: readonly FoundClaim[],
   ports: Pick<StatusPorts, 'clock' | 'self'>,
@@ -176,7 +171,6 @@ function newestOn(dates: readonly string[], receipts: StatusMemory['receipts']):
   return newest;
 }
 
-/** Receipts as coverage asks for them. */
 function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   return {
     has: (day) => receipts.has(day),
@@ -200,7 +194,6 @@ interface DayStatus {
   readonly receipt: Receipt | undefined;
   readonly note: Note | undefined;
   readonly claims: readonly FoundClaim[];
-  /** What is wrong with those that cannot be read. */
   readonly damages: readonly DataError[];
 }
 

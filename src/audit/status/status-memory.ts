@@ -10,7 +10,6 @@ import type { LedgerReading } from '../../lake/ledger/ledger-index.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
-/** What is asked of a receipt, and kept. */
 export const KEPT_MEMBERS = [
   ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark', 'warnings'] as const),
   ...(['started', 'finished'] as const),
@@ -25,7 +24,6 @@ type Scan = (
 
 export interface StatusMemory {
   readonly receipts: DayMap<KeptReceipt>;
-  /** Those of the last look. */
   notes: KnownNotes;
   /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
   look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading>;
@@ -42,7 +40,6 @@ interface FolderLook {
   readonly lookedAtMs: number;
 }
 
-/** What says whether a date is as it was. */
 interface SeenDate {
   /** Of its list, where it was listed. */
   readonly fingerprint?: string | undefined;
@@ -61,7 +58,6 @@ const FOLDERS_AT_ONCE = 8;
 /** For one job, and always the same vessels. */
 export function createStatusMemory(): StatusMemory {
   const receipts = new DayMap<KeptReceipt>();
-  /** By date. */
   const seen = new Map<string, SeenDate>();
   return {
     receipts,

@@ -27,7 +27,6 @@ interface DayCheckOptions extends ObjectReading {
   readonly layout: Layout;
   /** In a delta lake, unless its log is damaged. */
   readonly table?: CheckedTable | undefined;
-  /** Looks further where nothing differs so far. */
   readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
 }
 
@@ -134,7 +133,6 @@ async function findDifferences(
   return { receipt, differences: difference ? [difference] : await compareContent(options, receipt, object) };
 }
 
-/** What lies in the place of a day without a receipt. */
 async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay): Promise<Difference[]> {
   const inTable = (await table?.compare(day, undefined)) ?? [];
   if (inTable.length > 0) return inTable;

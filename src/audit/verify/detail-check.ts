@@ -83,7 +83,6 @@ function compareDetail(counts: DetailCounts, receipt: Receipt, precision: Precis
   return differences.length > 0 ? differences : proofDifferences(counts, receipt, precision);
 }
 
-/** Does what the detail holds prove what the receipt claims? */
 function proofDifferences(
   { ours, source }: DetailCounts,
   receipt: Receipt,

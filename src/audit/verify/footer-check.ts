@@ -22,7 +22,6 @@ interface FooterExpectation {
   readonly receipt: Receipt;
   /** Those of a statistics job, where its settings are still those of the receipt. */
   readonly aggregations: readonly Aggregation[] | undefined;
-  /** In a delta lake. */
   readonly table: CheckedTable | undefined;
 }
 
@@ -144,7 +143,6 @@ function optional(name: string, type: keyof typeof TYPES): string {
   return `${name} optional ${TYPES[type]}`;
 }
 
-/** A column of a footer as such text. */
 function describeColumn(element: SchemaElement): string {
   const logical = element.logical_type;
   const words = [element.name, element.repetition_type?.toLowerCase() ?? '', element.type ?? 'group'];

@@ -1,5 +1,6 @@
 /** Which vessel-days of a job there is something of: receipts, objects, details; and attempts and uploads that are under way or were left. */
 import { datesBetween, type VesselDay } from '../../core/model/index.ts';
+import type { DayRange } from '../../core/plan/due.ts';
 import { isEnded } from '../../lake/claims/claim.ts';
 import { claimedDays, type FoundClaim, findClaims } from '../../lake/claims/claims.ts';
 import { unlessDamaged } from '../../lake/json.ts';
@@ -16,13 +17,9 @@ import {
 import { readReceipt } from '../../lake/ledger/ledger.ts';
 import type { ReadableStore } from './object-check.ts';
 
-export interface WalkRange {
+/** Without vessels: all of them. */
+export interface WalkRange extends DayRange {
   readonly job: string;
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  /** Empty: all. */
-  readonly vessels: readonly string[];
 }
 
 /** Every date that a lake can have. */
@@ -38,7 +35,6 @@ interface LakeDays {
 export interface StrayFiles {
   readonly folder: string;
   readonly names: readonly string[];
-  /** What the folder's path tells. */
   readonly vessel?: string;
   readonly date?: string;
 }
@@ -116,10 +112,8 @@ export function isWanted({ from, to, vessels }: WalkRange, { vessel, date }: Ves
   return date >= from && date < to && (vessels.length === 0 || vessels.includes(vessel));
 }
 
-/** What the ledger has of a job. */
 export interface JobExtent {
   readonly vessels: Set<string>;
-  /** UTC dates. */
   first: string;
   last: string;
 }

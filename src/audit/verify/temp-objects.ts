@@ -15,12 +15,10 @@ export interface TempObjects {
   readonly localDir: string | undefined;
   /** A file to be filled, or the objects of a local lake as they are. */
   open(): Promise<TempObject>;
-  /** Remove the folder with all that is in it. */
   close(): Promise<void>;
 }
 
 interface TempObject {
-  /** The object of this key as a file. */
   pathOf(key: string): string;
   /** Undefined where the object is a file already. */
   readonly write: ((bytes: Uint8Array, atByte: number) => Promise<void>) | undefined;

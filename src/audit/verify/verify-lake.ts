@@ -13,6 +13,7 @@ import {
   type VesselDay,
   type Warning,
 } from '../../core/model/index.ts';
+import type { DayRange } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
@@ -39,14 +40,9 @@ import { createReadBack, type ReadBack } from './read-back.ts';
 import { type CheckedTable, openCheckedTable } from './table-check.ts';
 import { openTempObjects, type TempObjects } from './temp-objects.ts';
 
-interface VerifyRequest {
+/** Without vessels: all that the lake has. */
+interface VerifyRequest extends DayRange {
   readonly jobs: readonly Job[];
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  /** Empty: all that the lake has. */
-  readonly vessels: readonly string[];
-  /** Vessel-days at once. */
   readonly concurrency: number;
   /** Read the rows back and ask the service. */
   readonly deep?: { readonly client: QueryClient; readonly tempDir: string };
@@ -55,7 +51,6 @@ interface VerifyRequest {
 export interface VerifyObserver {
   /** Vessel-days to be checked, and from the first of their dates to the last, `to` exclusive. */
   onPlanned(vesselDays: number, dates?: { readonly from: string; readonly to: string }): void;
-  /** Bytes of objects as they are read. */
   onBytes(bytes: number): void;
   onDay(verified: VerifiedDay): void;
 }
@@ -76,7 +71,6 @@ interface VerifyPorts {
   readonly log: Log;
 }
 
-/** A job's part of the lake. */
 interface WalkedJob {
   readonly job: Job;
   readonly days: Iterable<VesselDay>;
@@ -160,12 +154,10 @@ const UNCHECKED = { checked: false, rows: undefined, findings: [], remarks: [] }
 /** Where a log is damaged, receipts and details tell which days there are. */
 const NO_TABLE = { days: () => [] };
 
-/** What every vessel-day is verified with. */
 interface Verification {
   readonly ports: VerifyPorts;
   readonly observer: VerifyObserver;
   readonly tools: DeepTools | undefined;
-  /** The receipts that were read. */
   readonly said: Remarks;
 }
 

@@ -35,7 +35,6 @@ import { CLAIM_FILE, readFile } from '../shapes.ts';
 
 const HEARTBEAT_MS = 15_000;
 
-/** A claim's file as its owner has it. */
 export type OwnClaimFile = Omit<ClaimFile, 'checkpoint'> & { readonly checkpoint: OpenCheckpoint | null };
 
 export interface ListedClaim {
@@ -55,9 +54,7 @@ export interface ClaimPorts {
   readonly clock: Clock;
   readonly self: ProcessId;
   readonly log: Log;
-  /** The job's table, in a delta lake. */
   readonly table?: JobTable | undefined;
-  /** Told of the receipts that are written. */
   readonly journal?: IndexJournal | undefined;
 }
 
@@ -158,12 +155,10 @@ export class Claim {
     return this.#replaces.object;
   }
 
-  /** The job's table, in a delta lake. */
   get table(): JobTable | undefined {
     return this.#ports.table;
   }
 
-  /** The files that this attempt may replace in the table. */
   get replacedFiles(): TableChange['remove'] {
     return this.#replaces.files;
   }

@@ -23,7 +23,6 @@ const CLAIM_STALE_MS = 60_000;
 /** How far the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
 const CLOCK_SKEW_MS = 300_000;
 
-/** A claim and its content, or what is wrong with that. */
 export type FoundClaim = ListedClaim & { readonly version: Version } & (
     | { readonly file: ClaimFile; readonly damage?: undefined }
     | { readonly file?: undefined; readonly damage: DataError }
@@ -39,7 +38,6 @@ async function listClaims(store: Pick<ObjectStore, 'list'>, prefix: string): Pro
   return claims;
 }
 
-/** The vessel-days that have a claim, of a job or of all. */
 export async function claimedDays(store: Pick<ObjectStore, 'list'>, job?: string): Promise<VesselDay[]> {
   const claims = await listClaims(store, keyPrefix('claim', job));
   return [...new Map(claims.map(({ day }) => [formatVesselDay(day), day])).values()];
@@ -134,9 +132,7 @@ interface ClaimOptions {
   readonly takeover: boolean;
 }
 
-/** What a new owner found. */
 export interface Inheritance {
-  /** The receipt of the last published day, if any. */
   readonly receipt: Receipt | undefined;
   /** The furthest predecessor's file, if it got anywhere and was made with the same settings. */
   readonly predecessor: ClaimFile | undefined;

@@ -42,7 +42,6 @@ const SCHEMA: readonly SchemaElement[] = (() => {
   });
   return [{ name: 'schema', num_children: leaves.length }, ...leaves];
 })();
-/** The same for the reader. */
 const QUESTIONS = SCHEMA.slice(1).map(({ name, type, logical_type: logical }) => ({
   name,
   kind:
@@ -218,7 +217,6 @@ function expectThat(isSo: boolean, name: string): void {
   if (!isSo) throw new Error(`its column ${name} has other values than it can have`);
 }
 
-/** Throws Error for a value that a column cannot have. */
 function readColumn(file: FlatFile, name: ColumnName): ReadValue {
   const { kind, isRight, isOptional }: Column = COLUMNS[name];
   const { rows } = file;

@@ -21,7 +21,6 @@ interface IndexPlace {
   readonly log: Log;
 }
 
-/** An index, or a piece of one, as it lies in the store. */
 interface IndexFile {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -62,7 +61,6 @@ export interface OpenIndex<M extends IndexedMember> extends KnownIndex {
   readonly index: UnpackedIndex<M> | undefined;
 }
 
-/** What is known of a month, without what is damaged. */
 export async function openIndexes<M extends IndexedMember>(
   question: IndexPlace & { readonly members: readonly M[] },
   month: string,

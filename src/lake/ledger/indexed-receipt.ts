@@ -76,7 +76,6 @@ const column = (kind: Column['kind'], isRight: Column['isRight'], of: Column['of
 const optional = (...[kind, isRight, of]: Parameters<typeof column>): Column => ({
   ...{ kind, isRight, of, isOptional: true },
 });
-/** A member of the receipt as it is. */
 const member = (name: Exclude<IndexedMember, 'objectBytes' | 'started' | 'finished'>, kind: Column['kind']) =>
   column(kind, right(name), (row) => row[name]);
 const optionalMember = (...[name, kind]: Parameters<typeof member>): Column => ({

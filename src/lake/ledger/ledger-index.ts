@@ -33,7 +33,6 @@ interface LedgerQuestion<M extends IndexedMember> {
   readonly store: ObjectStore;
   readonly job: string;
   readonly dates: readonly string[];
-  /** Absent: every vessel. */
   readonly vessels?: ReadonlySet<string>;
   /** What is asked of each receipt, and kept of it. */
   readonly members: readonly M[];
@@ -49,7 +48,6 @@ interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
   readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
 }
 
-/** How the receipts were read. */
 export interface LedgerReading {
   /** Receipts that cannot be read. */
   readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
@@ -102,7 +100,6 @@ interface MonthState {
 
 type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
 
-/** What the store lists of a date. */
 interface ListedDate {
   readonly date: string;
   readonly listed: readonly ListedVessel[];

@@ -17,10 +17,8 @@ import { firstReceiptDate } from './newest-days.ts';
 /** Shared by all receipts that say the same. */
 type Known = Readonly<Pick<Receipt, 'settingsHash' | 'proof'>>;
 
-/** By vessel. */
 export type KnownOfDate = ReadonlyMap<string, Known>;
 
-/** What a look at a date is for. */
 interface DateLook {
   /** Receipts of other vessels are not read. They may be in the answer. Absent: every vessel's matters. */
   readonly vessels?: ReadonlySet<string>;
@@ -28,21 +26,7 @@ interface DateLook {
   readonly isOnce?: boolean;
 }
 
-export interface LedgerView {
-  /** Receipts of one date. One that cannot be read is not among them: its vessel-day is open, and says why it fails. */
-  ofDate(job: string, date: string, look?: DateLook): Promise<KnownOfDate>;
-  /** The same of many dates, by date; those that nobody has looked at are read with the index, a month at a time at best. */
-  ofDates(job: string, dates: readonly string[], look?: DateLook): Promise<ReadonlyMap<string, KnownOfDate>>;
-  /** What stands open, by the receipts that were read so far. */
-  openRemarks(job: string): Promise<OpenRemark[]>;
-  /**
-   * Those of the vessels that have no receipt on a date, by its list alone. A date on which all had one is not listed
-   * again for a week: nothing but a hand takes a receipt away.
-   */
-  missing(job: string, date: string, vessels: readonly string[]): Promise<readonly string[]>;
-  /** The first date on which the job has a receipt. */
-  firstDate(job: string): Promise<string | undefined>;
-}
+export type LedgerView = ReturnType<typeof createLedgerView>;
 
 /** Receipts that are remembered, at some 150 bytes each; what was looked at longest ago is forgotten first. */
 const MAX_RECEIPTS = 400_000;
@@ -65,7 +49,7 @@ export function createLedgerView(
   store: ObjectStore,
   clock: Pick<Clock, 'monotonicMs'> = systemClock,
   log: Log = silentLog,
-): LedgerView {
+) {
   /** Dates on which none of these vessels was missing, and when that was seen. */
   const complete = new Map<string, { readonly vessels: readonly string[]; readonly untilMs: number }>();
   const looks = new Map<string, ReadonlyMap<string, Remembered>>();
@@ -109,7 +93,12 @@ export function createLedgerView(
     return name;
   }
 
-  async function ofDate(job: string, date: string, { vessels, isOnce = false }: DateLook = {}) {
+  /** Receipts of one date. One that cannot be read is not among them: its vessel-day is open, and says why it fails. */
+  async function ofDate(
+    job: string,
+    date: string,
+    { vessels, isOnce = false }: DateLook = {},
+  ): Promise<KnownOfDate> {
     const name = `${job}/${date}`;
     const before = looks.get(name);
     const now = new Map<string, Remembered>();
@@ -127,7 +116,6 @@ export function createLedgerView(
     return now;
   }
 
-  /** Dates that nobody has looked at. */
   async function readAll(job: string, dates: readonly string[], { vessels, isOnce = false }: DateLook) {
     const found = new Map(dates.map((date) => [date, new Map<string, Remembered>()]));
     await scanLedger({
@@ -142,7 +130,12 @@ export function createLedgerView(
 
   return {
     ofDate,
-    async ofDates(job, dates, look = {}) {
+    /** The same of many dates, by date; those that nobody has looked at are read with the index, a month at a time at best. */
+    async ofDates(
+      job: string,
+      dates: readonly string[],
+      look: DateLook = {},
+    ): Promise<ReadonlyMap<string, KnownOfDate>> {
       const isSeen = (date: string) => looks.has(`${job}/${date}`);
       const seen = dates.filter(isSeen);
       const unseen = dates.filter((date) => !isSeen(date));
@@ -152,8 +145,13 @@ export function createLedgerView(
       });
       return found;
     },
-    openRemarks: async (job) => (await remarks.get(job)?.open(store)) ?? [],
-    async missing(job, date, vessels) {
+    /** What stands open, by the receipts that were read so far. */
+    openRemarks: async (job: string): Promise<OpenRemark[]> => (await remarks.get(job)?.open(store)) ?? [],
+    /**
+     * Those of the vessels that have no receipt on a date, by its list alone. A date on which all had one is not listed
+     * again for a week: nothing but a hand takes a receipt away.
+     */
+    async missing(job: string, date: string, vessels: readonly string[]): Promise<readonly string[]> {
       const name = `${job}/${date}`;
       const seen = complete.get(name);
       if (seen !== undefined && clock.monotonicMs() < seen.untilMs && isSameList(seen.vessels, vessels))
@@ -165,7 +163,7 @@ export function createLedgerView(
         complete.set(name, { vessels, untilMs: clock.monotonicMs() + COMPLETE_FOR_MS });
       return missing;
     },
-    firstDate: (job) => firstReceiptDate(store, job),
+    firstDate: (job: string) => firstReceiptDate(store, job),
   };
 }
 

@@ -31,7 +31,6 @@ export interface Detail {
   readonly select?: readonly string[];
 }
 
-/** The receipt of a vessel-day, or undefined when it was never published. */
 export async function readReceipt(
   store: Pick<ObjectStore, 'get'>,
   day: VesselDay,
@@ -39,7 +38,6 @@ export async function readReceipt(
   return (await findReceipt(store, day))?.receipt;
 }
 
-/** A receipt with the version of its file. */
 export async function findReceipt(
   store: Pick<ObjectStore, 'get'>,
   day: VesselDay,
@@ -66,7 +64,6 @@ export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unkno
   return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
 
-/** A receipt in a list of the store. */
 interface ListedReceipt extends ListedObject {
   readonly day: VesselDay;
 }
@@ -99,7 +96,6 @@ export async function listVessels(
   return found;
 }
 
-/** A receipt in a list of its date. */
 export type ListedVessel = Pick<ListedObject, 'key' | 'sizeBytes' | 'tag'> & Pick<VesselDay, 'vessel'>;
 
 /** What a receipt was read under: by it a later list tells whether it is another one now. */
@@ -113,11 +109,9 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
 /** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
 const DETAIL_LEVEL = 4;
 
-/** What a detail is made of. */
 interface CountedDetail {
   readonly ours: DayCounts;
   readonly source: DayCounts | null;
-  /** Time series id → name. */
   readonly series?: ReadonlyMap<string, string | null>;
   readonly select?: readonly string[];
 }
@@ -198,7 +192,6 @@ export function noteBytes(note: Note): Uint8Array {
   return jsonBytes(checkedFile<Note>(cleanNote(note), noteKey(note), NOTE_FILE), 2);
 }
 
-/** Throws what `noteBytes` and the store throw. */
 export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
   await store.put(noteKey(note), noteBytes(note));
 }

@@ -35,7 +35,6 @@ export async function receiptDates(
   return found;
 }
 
-/** Vessels that have a receipt of the job on any of these dates. */
 export async function vesselsOnDates(
   store: Pick<ObjectStore, 'list'>,
   job: string,
@@ -110,7 +109,6 @@ export interface LastPublished {
     own: Receipt | undefined,
     isComparable: (receipt: Receipt) => boolean,
   ): Promise<Receipt | undefined>;
-  /** To be told of every receipt that this process writes. */
   onPublished(receipt: Receipt): void;
 }
 
@@ -122,7 +120,6 @@ export interface LastPublished {
 const KNOWN_MS = 6 * 3_600_000;
 const LOOK_MS = 10_000;
 
-/** A receipt, and since when it is known. */
 interface Known {
   readonly atMs: number;
   readonly receipt: Receipt | undefined;

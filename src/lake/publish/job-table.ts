@@ -28,7 +28,6 @@ import { expectVersion } from './table-files.ts';
 const GATHER_MS = 1_000;
 /** Vessel-days in an entry: with more it would be slow to read. */
 const MAX_GROUP = 500;
-/** Claims that are looked at at once. */
 const LOOKS_AT_ONCE = 16;
 /** Versions that others may win in a row, and commits in a row whose outcome nobody knows. */
 const MAX_ROUNDS = 100;
@@ -40,17 +39,14 @@ const MAX_LOOKS = 3;
 /** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
 const IDLE_MS = 3_600_000;
 
-/** What `JobTable` needs of a table. */
 type CommittedTable = Pick<
   Table,
   'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
 >;
 
-/** One vessel-day's part of an entry. */
 interface DayCommit {
   readonly day: VesselDay;
   readonly change: TableChange;
-  /** Throws when the claim does not stand any more. */
   readonly checkFence: () => Promise<void>;
 }
 
@@ -69,7 +65,6 @@ interface JobTablePorts {
   readonly prefix: string;
 }
 
-/** Digests of statistics by path, of a version. */
 interface KnownDigests {
   readonly version: number;
   readonly of: ReadonlyMap<string, string>;
@@ -79,7 +74,6 @@ export class JobTable {
   readonly #ports: JobTablePorts;
   #waiting: Member[] = [];
   #committing: Promise<void> | undefined;
-  /** When the last entry was begun. */
   #lastMs = Number.NEGATIVE_INFINITY;
   /** When the log was last known to be as `table` has it, or nearly. */
   #seenMs: number;
@@ -186,7 +180,6 @@ export class JobTable {
     throw this.#contended();
   }
 
-  /** Whatever was begun has ended. */
   async close(): Promise<void> {
     await this.#committing;
     await this.#tidying;

@@ -27,7 +27,6 @@ export interface PartUpload {
   append(group: EncodedRowGroup): Promise<boolean>;
   /** Upload what is pending, with the footer, as the last part. */
   finish(footer: Uint8Array): Promise<void>;
-  /** Drop the upload. */
   abort(): Promise<void>;
 }
 
@@ -35,10 +34,8 @@ interface PartUploadOptions {
   readonly store: ObjectStore;
   readonly day: VesselDay;
   readonly sizes: FormatSizes;
-  /** Makes the id that the upload's object will carry. */
   readonly nonce: () => string;
   readonly layout: Layout;
-  /** An adopted upload to go on with. */
   readonly resume?: { readonly upload: UploadRef; readonly checkpoint: OpenCheckpoint };
 }
 

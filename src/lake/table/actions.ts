@@ -11,7 +11,6 @@ export interface TableMetadata {
   readonly id: string;
   readonly name?: string;
   readonly description?: string;
-  /** The format of its files. */
   readonly format: { readonly provider: string; readonly options: TextMap };
   readonly schemaString: string;
   readonly partitionColumns: readonly string[];
@@ -28,12 +27,10 @@ export interface AddFile {
   readonly path: string;
   /** By column, as text; null for the partition of rows without a value. */
   readonly partitionValues: TextMap;
-  /** In bytes. */
   readonly size: number;
   readonly modificationTime: number;
   /** False where the rows are the same as before, in other files. */
   readonly dataChange: boolean;
-  /** Statistics as JSON text. */
   readonly stats?: string;
   readonly tags?: TextMap;
 }
@@ -59,7 +56,6 @@ export interface Transaction {
   readonly lastUpdated?: number;
 }
 
-/** One line of an entry. */
 export type Action =
   | { readonly commitInfo: CommitInfo }
   | { readonly protocol: Protocol }
@@ -68,12 +64,10 @@ export type Action =
   | { readonly add: AddFile }
   | { readonly remove: RemoveFile };
 
-/** NDJSON of an entry. */
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(wireForm(action))}\n`).join('');
 }
 
-/** An action as it stands in a log. */
 export function wireForm(action: Action): Readonly<Record<string, unknown>> {
   if ('add' in action) return { add: { ...action.add, path: encodePath(action.add.path) } };
   if ('remove' in action) {

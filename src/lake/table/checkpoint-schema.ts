@@ -1,7 +1,6 @@
 /** The columns of a checkpoint in the classic form. */
 import type { SchemaElement } from '../../parquet/write/plain-file.ts';
 
-/** Top-level columns, in the order of the schema. */
 const ACTION_KINDS = ['txn', 'add', 'remove', 'metaData', 'protocol'];
 
 const leaf = (name: string, type: 'INT64' | 'INT32' | 'BOOLEAN'): SchemaElement[] => [

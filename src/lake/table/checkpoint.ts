@@ -130,7 +130,6 @@ async function uploadPieces(
   }
 }
 
-/** What a table is beside its files. */
 function otherActions({ protocol, metadata, transactions, tombstones }: TableState): Action[] {
   return [
     ...(protocol === undefined ? [] : [{ protocol }]),

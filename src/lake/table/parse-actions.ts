@@ -5,12 +5,10 @@
 import { DataError, FatalError, messageOf, shortName } from '../../core/errors.ts';
 import type { Action, AddFile, RemoveFile, TableMetadata } from './actions.ts';
 
-/** The format of a table of Parquet files. */
 export const PARQUET: TableMetadata['format'] = { provider: 'parquet', options: {} };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What to do follows. */
 const ADVICE = '; nothing is published';
 
 /** A line is a file with its statistics, or the columns of a table. */
@@ -52,7 +50,6 @@ const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTextOrNull = (value: unknown) => value === null || typeof value === 'string';
 
-/** Is a value right, and what it should be. */
 type Test = readonly [isRight: (value: unknown) => boolean, expected: string];
 const TEXT: Test = [(value) => typeof value === 'string' && value !== '', 'a text'];
 const COUNT: Test = [(value) => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number'];
@@ -104,7 +101,6 @@ export function parseAction(value: unknown, where: string): Action | undefined {
   return undefined;
 }
 
-/** The members that we know. */
 function membersOf<T>(kind: string, fields: Fields, where: string): T {
   const { needed, more } = KINDS[kind]!;
   const found: Record<string, unknown> = {};

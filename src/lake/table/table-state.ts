@@ -1,7 +1,6 @@
 /** What a table is at one version, as far as writers and checks must know it: held small, for there may be a million files. */
 import type { Action, AddFile, Protocol, RemoveFile, TableMetadata, Transaction } from './actions.ts';
 
-/** A file of the table. */
 export interface TableFile {
   readonly path: string;
   readonly sizeBytes: number;
@@ -23,7 +22,6 @@ export class TableState {
   writtenMs = 0;
   /** Files that are not of the table any more, and are kept for readers of older versions, by path. */
   readonly tombstones = new Map<string, RemoveFile>();
-  /** By application. */
   readonly transactions = new Map<string, Transaction>();
   /** By vessel and date. Dates are few: each is kept once. */
   private readonly days = new Map<string, Map<string, DayFiles>>();
@@ -39,7 +37,6 @@ export class TableState {
     return files === undefined ? [] : Array.isArray(files) ? files : [files];
   }
 
-  /** Vessel-days with files. */
   *allDays(): Generator<{ vessel: string; date: string; files: readonly TableFile[] }> {
     for (const [vessel, dates] of this.days)
       for (const date of dates.keys()) yield { vessel, date, files: this.filesOf(vessel, date) };

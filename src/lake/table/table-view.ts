@@ -28,11 +28,9 @@ interface TableViewPorts extends TableReadPorts {
 
 interface Loaded {
   readonly state: TableState;
-  /** A checkpoint that the state goes on from. */
   readonly base: FoundCheckpoint | undefined;
   /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read. */
   readonly fault?: DataError | undefined;
-  /** Version of the checkpoint that is named, and could not be read. */
   readonly brokenVersion?: number | undefined;
 }
 
@@ -84,7 +82,6 @@ export class TableView {
     return this.loaded.state.filesOf(vessel, date);
   }
 
-  /** Vessel-days with files, at `version`. */
   days(): ReturnType<TableState['allDays']> {
     return this.loaded.state.allDays();
   }

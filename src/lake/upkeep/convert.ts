@@ -37,7 +37,6 @@ import { openTable, prepareTable, type Table } from '../table/table.ts';
 
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;
-/** Between looks at claims of others. */
 export const WAIT_MS = 5_000;
 
 export interface UpkeepPorts {
@@ -46,7 +45,6 @@ export interface UpkeepPorts {
   readonly log: Log;
   readonly self: ProcessId;
   readonly signal: AbortSignal;
-  /** Told what it does. */
   readonly say: (text: string) => void;
 }
 
@@ -59,7 +57,6 @@ export interface Conversion {
 
 interface ConvertedJob {
   readonly job: string;
-  /** Vessel-days whose file is in the table. */
   readonly vesselDays: number;
   readonly sizeBytes: number;
 }
@@ -78,7 +75,6 @@ export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   return { jobs, leftOut, converted: true };
 }
 
-/** The published vessel-days by job. */
 async function publishedDays(store: ObjectStore): Promise<Map<string, VesselDay[]>> {
   const days: VesselDay[] = [];
   for await (const { key } of store.list(keyPrefix('receipt'))) {

@@ -36,7 +36,6 @@ interface GarbagePorts {
   readonly self: ProcessId;
 }
 
-/** One thing that can go, or that is kept although it looks like it. */
 export interface GarbageItem {
   readonly kind: 'claim' | 'upload' | 'file' | 'note' | 'probe';
   readonly key: string;

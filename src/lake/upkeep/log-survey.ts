@@ -28,11 +28,8 @@ import type { UpkeepPorts } from './convert.ts';
 export interface LogSurvey {
   readonly job: string;
   readonly dataset: Receipt['dataset'];
-  /** The columns of all files, by name. */
   readonly columns: ReadonlyMap<string, DatasetColumn>;
-  /** Files that are to be in the table. */
   readonly fileCount: number;
-  /** The highest version that a receipt names. */
   readonly named: number;
   /** Vessel-days that cannot be in the table, and why. */
   readonly leftOut: readonly LeftOut[];
@@ -42,7 +39,6 @@ export interface LogSurvey {
   readonly differing: readonly VesselDay[];
   /** Paths of files that are as their receipts say, and whose statistics in the log are not theirs. */
   readonly misstated: ReadonlySet<string>;
-  /** What is wrong, in words. */
   readonly faults: readonly string[];
 }
 
@@ -133,7 +129,6 @@ function openWhole(ports: UpkeepPorts, job: string, digests: Map<string, string>
   });
 }
 
-/** What is read, or the message of a DataError. */
 async function orFault<T>(read: () => T | Promise<T>): Promise<T | string> {
   try {
     return await read();
@@ -192,7 +187,6 @@ async function unknownDays(store: ObjectStore, job: string, days: readonly Vesse
 }
 
 export interface Remains {
-  /** Everything but files. */
   readonly state: TableState;
   readonly adds: DayMap<AddFile>;
 }

@@ -49,7 +49,6 @@ import {
 
 const OPERATION = 'REBUILD LOG';
 
-/** What was found, and what has become of it. */
 export interface RebuiltLog {
   /** What is wrong with the log, in words; empty: nothing. */
   readonly faults: readonly string[];
@@ -113,7 +112,6 @@ async function highestVersion(log: TableLogPorts, { named }: LogSurvey): Promise
   return Math.max(named, ...[entries.at(-1), checkpoints[0], last].map((found) => found?.version ?? -1));
 }
 
-/** What is left out only now is added to `leftOut`. */
 async function beginAnew(
   ports: UpkeepPorts,
   log: UpkeepPorts & TableLogPorts,
@@ -204,7 +202,6 @@ async function actionsOf(
   return file ? [...removes, { add: { ...file.add, dataChange } }] : removes;
 }
 
-/** Those whose claim has a living owner. */
 async function liveDays(ports: UpkeepPorts, days: readonly VesselDay[]): Promise<VesselDay[]> {
   const live: VesselDay[] = [];
   for (const day of days) {

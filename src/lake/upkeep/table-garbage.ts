@@ -105,7 +105,6 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
   }
 }
 
-/** Does the table have a file, or did it within the retention? */
 function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   const path = key.slice(objectPrefix(day.job).length);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
@@ -119,7 +118,6 @@ async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<b
   return receipt === 'damaged' || receipt?.object?.key === key;
 }
 
-/** Those that nobody can commit any more. */
 async function findRemovable(
   ports: TableGarbagePorts,
   table: Table,
