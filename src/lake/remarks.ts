@@ -4,6 +4,8 @@
  */
 import {
   type ComparedSeries,
+  type Moment,
+  momentText,
   type Receipt,
   type SeriesWarning,
   shortName,
@@ -78,10 +80,9 @@ export function openWarnings(
   );
 }
 
-type RemarkedReceipt = Pick<
-  Receipt,
-  'job' | 'vessel' | 'date' | 'startedAt' | 'selectedSeries' | 'remark' | 'warnings'
->;
+type RemarkedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'selectedSeries' | 'remark' | 'warnings'> & {
+  readonly started: Moment;
+};
 
 /** What is remarked at the newest vessel-day of a vessel. */
 export interface OpenRemark {
@@ -89,18 +90,19 @@ export interface OpenRemark {
   readonly warnings: readonly Warning[];
 }
 
-export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark', 'warnings'] as const;
+export const REMARK_MEMBERS = ['started', 'selectedSeries', 'remark', 'warnings'] as const;
 
 /** Gathers receipts, in any order; keeps the newest of each vessel. */
 export class Remarks {
   readonly #newest = new Map<string, RemarkedReceipt>();
 
-  add({ job, vessel, date, startedAt, selectedSeries, remark, warnings }: RemarkedReceipt): void {
+  add({ job, vessel, date, started, selectedSeries, remark, warnings }: RemarkedReceipt): void {
     const name = `${job}/${vessel}`;
-    if (startedAt < (this.#newest.get(name)?.startedAt ?? '')) return;
+    const known = this.#newest.get(name);
+    if (known !== undefined && isEarlier(started, known.started)) return;
     const said = { ...(remark && { remark }), ...(warnings && { warnings }) };
     const counted = selectedSeries !== undefined && { selectedSeries };
-    this.#newest.set(name, { job, vessel, date, startedAt, ...counted, ...said });
+    this.#newest.set(name, { job, vessel, date, started, ...counted, ...said });
   }
 
   /** The vessels' newest receipts, as far as they remark anything, accepted or not. */
@@ -119,6 +121,10 @@ export class Remarks {
     }
     return open;
   }
+}
+
+function isEarlier(a: Moment, b: Moment): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a < b : momentText(a) < momentText(b);
 }
 
 /** More names than a remark has. */

@@ -137,7 +137,7 @@ export const RECEIPT_ADDED: Shape = {
   ],
 };
 
-const NOTE: Shape = {
+export const NOTE_FILE: Shape = {
   ...DAY,
   state: [
     oneOf(...(['failed', 'refused', 'waiting'] satisfies Note['state'][])),
@@ -146,9 +146,6 @@ const NOTE: Shape = {
   code: [isText, 'a word'],
   message: [isMessage, 'a text'],
   at: [isText, 'an instant'],
-};
-
-const NOTE_ADDED: Shape = {
   totalsSha256: [isSha256, 'a SHA-256'],
   waiting: [
     isObjectOf({
@@ -158,8 +155,6 @@ const NOTE_ADDED: Shape = {
     'firstSeenAt, publishedFrom, selectedSeries and comparedWith',
   ],
 };
-
-export const NOTE_FILE: Shape = { ...NOTE, ...NOTE_ADDED };
 
 export const CLAIM_FILE: Shape = {
   epoch: [isCount, 'a number'],

@@ -72,14 +72,13 @@ export async function readJobStatus(
     scanLedger({ ...question, dates: unknown, isKnown }),
   );
   const remarks = new Remarks();
-  const newest = newestOn(dates, receipts);
-  for (const receipt of newest.values()) remarks.add({ ...receipt, startedAt: momentText(receipt.started) });
+  for (const date of dates) for (const receipt of receipts.on(date)) remarks.add(receipt);
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
   memory.notes = notes;
   const damaged = new DayMap<KnownNote>();
   for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
-  const vessels = request.vessels ?? vesselsIn(newest.keys(), [claims, notes, damaged]);
+  const vessels = request.vessels ?? vesselsIn([receipts, claims, notes, damaged]);
   expectFew(request, vessels.length, dates.length);
   const cells = await coverDays(
     ports,
@@ -156,21 +155,6 @@ function claimStateOf(
   return files.length > 0 ? 'left' : undefined;
 }
 
-/** Of each vessel the receipt that was begun last on these dates. */
-function newestOn(dates: readonly string[], receipts: StatusMemory['receipts']): Map<string, KeptReceipt> {
-  const newest = new Map<string, KeptReceipt>();
-  const isOlder = (one: KeptReceipt, than: KeptReceipt) =>
-    typeof one.started === 'number' && typeof than.started === 'number'
-      ? one.started < than.started
-      : momentText(one.started) < momentText(than.started);
-  for (const date of dates)
-    for (const receipt of receipts.on(date)) {
-      const known = newest.get(receipt.vessel);
-      if (known === undefined || !isOlder(receipt, known)) newest.set(receipt.vessel, receipt);
-    }
-  return newest;
-}
-
 function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   return {
     has: (day) => receipts.has(day),
@@ -181,11 +165,8 @@ function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   };
 }
 
-function vesselsIn(
-  published: Iterable<string>,
-  others: readonly Pick<DayMap<unknown>, 'vessels'>[],
-): string[] {
-  return [...new Set([...published, ...others.flatMap((days) => [...days.vessels()])])].sort();
+function vesselsIn(facts: readonly Pick<DayMap<unknown>, 'vessels'>[]): string[] {
+  return [...new Set(facts.flatMap((days) => [...days.vessels()]))].sort();
 }
 
 /** What the lake has of one vessel-day, file by file. */

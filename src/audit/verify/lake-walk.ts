@@ -12,9 +12,8 @@ import {
   parseDetailKey,
   parseObjectKey,
   parsePartitions,
-  parseReceiptKey,
 } from '../../lake/keys.ts';
-import { readReceipt } from '../../lake/ledger/ledger.ts';
+import { listReceipts, readReceipt } from '../../lake/ledger/ledger.ts';
 import type { ReadableStore } from './object-check.ts';
 
 /** Without vessels: all of them. */
@@ -56,7 +55,7 @@ export async function walkDays(
     found.set(day.vessel, (found.get(day.vessel) ?? new Set()).add(day.date));
   };
   for (const date of datePrefixes(range)) {
-    for await (const { key } of store.list(keyPrefix('receipt', job, date))) add(parseReceiptKey(key));
+    for await (const { day } of listReceipts(store, job, date)) add(day);
     for await (const { key } of store.list(keyPrefix('detail', job, date))) add(parseDetailKey(key));
   }
   for (const day of table?.days() ?? []) add(day);
@@ -121,9 +120,7 @@ export interface JobExtent {
 /** What the ledger has, by job, whether or not there is a job file of that name. */
 export async function walkLedger(store: Pick<ReadableStore, 'list'>): Promise<Map<string, JobExtent>> {
   const extents = new Map<string, JobExtent>();
-  for await (const { key } of store.list(keyPrefix('receipt'))) {
-    const day = parseReceiptKey(key);
-    if (day === undefined) continue;
+  for await (const { day } of listReceipts(store)) {
     const { job, vessel, date } = day;
     const extent = extents.get(job) ?? { vessels: new Set(), first: date, last: date };
     extents.set(job, extent);

@@ -10,6 +10,7 @@ import {
   type Layout,
   type Log,
   type Receipt,
+  toMoment,
   type VesselDay,
   type Warning,
 } from '../../core/model/index.ts';
@@ -231,7 +232,7 @@ async function verifyDay(
       },
       day,
     );
-    if (receipt !== undefined) said.add(receipt);
+    if (receipt !== undefined) said.add({ ...receipt, started: toMoment(receipt.startedAt) });
     return { day, checked: true, rows: receipt?.rows, findings, remarks };
   } finally {
     await temp?.remove();

@@ -5,10 +5,17 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import type { Clock, Log, Receipt } from '../../core/model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../../core/model/index.ts';
+import {
+  MICROS_PER_DAY,
+  MICROS_PER_MILLI,
+  silentLog,
+  systemClock,
+  toMoment,
+} from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
 import { type OpenRemark, REMARK_MEMBERS, Remarks } from '../remarks.ts';
+import type { IndexedPart } from './indexed-receipt.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { scanLedger } from './ledger-index.ts';
@@ -73,7 +80,7 @@ export function createLedgerView(
 
   /** What is kept of a receipt; with `listed` it is known again. */
   function toKnown(
-    receipt: Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof MEMBERS)[number]>,
+    receipt: IndexedPart<(typeof MEMBERS)[number]>,
     listed: ReceiptVersion | undefined,
   ): Remembered {
     const { job, settingsHash, proof } = receipt;
@@ -110,7 +117,9 @@ export function createLedgerView(
     }
     await forEachAtOnce(unread, GETS_AT_ONCE, async (listed) => {
       const receipt = await unlessDamaged(readReceipt(store, { job, vessel: listed.vessel, date }));
-      if (receipt !== undefined) now.set(nameOf(listed.vessel), toKnown(receipt, listed));
+      if (receipt === undefined) return;
+      const started = toMoment(receipt.startedAt);
+      now.set(nameOf(listed.vessel), toKnown({ ...receipt, started }, listed));
     });
     if (!isOnce) remember(name, now);
     return now;

@@ -68,10 +68,10 @@ interface ListedReceipt extends ListedObject {
   readonly day: VesselDay;
 }
 
-/** The receipts of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
+/** The receipts of the lake, of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
 export async function* listReceipts(
   store: Pick<ObjectStore, 'list'>,
-  job: string,
+  job?: string,
   date?: string,
 ): AsyncGenerator<ListedReceipt> {
   for await (const object of store.list(keyPrefix('receipt', job, date))) {
@@ -172,7 +172,7 @@ export async function readUnnamedDetail(store: ObjectStore, day: VesselDay): Pro
 }
 
 /** Counts as they should be; undefined for anything else, which verify tells. */
-function parseDetail(text: Uint8Array, key: string): Detail | undefined {
+export function parseDetail(text: Uint8Array, key: string): Detail | undefined {
   try {
     return parseFile<Detail>(text, key, DETAIL_ADDED, { needed: DETAIL });
   } catch (error) {

@@ -26,10 +26,10 @@ import type { ObjectStore, Version } from '../../store/store.ts';
 import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
 import { jsonBytes, orDamaged } from '../json.ts';
-import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from '../keys.ts';
+import { LAKE_KEY, objectPrefix } from '../keys.ts';
 import { hasContent, type LakeFile, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
-import { readReceipt } from '../ledger/ledger.ts';
+import { listReceipts, readReceipt } from '../ledger/ledger.ts';
 import { acknowledgePublished } from '../publish/publish.ts';
 import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/table-files.ts';
 import type { TableContent } from '../table/schema.ts';
@@ -69,19 +69,11 @@ export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);
   await endClaims(ports);
   const [jobs, leftOut]: [ConvertedJob[], LeftOut[]] = [[], []];
-  for (const [job, days] of await publishedDays(ports.store))
+  const published = await Array.fromAsync(listReceipts(ports.store), ({ day }) => day);
+  for (const [job, days] of Map.groupBy(published, (day) => day.job))
     jobs.push(await convertJob(ports, own, job, days, leftOut));
   await finishConversion(ports.store, own);
   return { jobs, leftOut, converted: true };
-}
-
-async function publishedDays(store: ObjectStore): Promise<Map<string, VesselDay[]>> {
-  const days: VesselDay[] = [];
-  for await (const { key } of store.list(keyPrefix('receipt'))) {
-    const day = parseReceiptKey(key);
-    if (day !== undefined) days.push(day);
-  }
-  return Map.groupBy(days, ({ job }) => job);
 }
 
 /** Whose conversion it is: our name, and the file that has it. */
