@@ -28,7 +28,7 @@ import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 
 export type { Coverage, CoverageState } from './audit/status/cells.ts';
-export type { Finding, FindingName, Remark } from './audit/verify/findings.ts';
+export type { Finding, FindingName, VerifyWarning } from './audit/verify/findings.ts';
 export { FINDINGS } from './audit/verify/findings.ts';
 export type { VerifiedDay } from './audit/verify/verify-lake.ts';
 export { CancelledError, ConfigError, FatalError, RetriableError, VesselExportError } from './core/errors.ts';

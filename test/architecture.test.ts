@@ -69,7 +69,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['core/duckdb'],
-  hyparquet: ['parquet/write', 'lake/table', 'audit/verify', 'service', 'web'],
+  hyparquet: ['parquet', 'lake/table', 'audit/verify', 'service', 'web'],
   '@opentelemetry/api': ['runtime/tracing'],
   '@opentelemetry/exporter-trace-otlp-proto': ['runtime/tracing'],
   '@opentelemetry/instrumentation-undici': ['runtime/tracing'],
@@ -91,6 +91,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['runtime/config'],
   zod: [
     'runtime/config',
+    'fleet/notify',
     'fleet/queue',
     'redis/fleet-shapes.ts',
     'service',

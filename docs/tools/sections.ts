@@ -106,7 +106,7 @@ async function exposition(): Promise<string> {
   metrics.onEvent({ kind: 'uploaded', seconds: 1, sizeBytes: 1 });
   metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 1, oldest: '2026-01-05' });
   metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 1, refused: 1 });
-  metrics.onEvent({ kind: 'remarked', job: 'measurements', open: [{}] });
+  metrics.onEvent({ kind: 'warned', job: 'measurements', open: [{}] });
   metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
   metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
   metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 1 } });

@@ -19,7 +19,6 @@ import {
 import { COMMANDS } from './commands/table.ts';
 import { openScreen, paint, type Screen, writeLines, writeText } from './terminal/screen.ts';
 
-/** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
   const own = isLongRunning(argv) && process.stderr.isTTY !== true ? openOwnStderr() : undefined;
   const stop = new AbortController();

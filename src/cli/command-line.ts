@@ -1,8 +1,8 @@
 /** The command line that commander reads, by the table of commands; these are loaded when they are used. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { readVersion } from '../core/version.ts';
 import { ENV_FILE } from '../runtime/config/env-file.ts';
-import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
+import type { ArgumentRow, CommandContext, CommandRow, OptionRow } from './commands/context.ts';
 
 interface CommandLine {
   /** Where help and what is wrong with the line are written, and how headings are painted. */
@@ -17,71 +17,58 @@ interface CommandLine {
   done(code: number): void;
 }
 
+const DESCRIPTION =
+  'Copies vessel sensor time series into a lake of Parquet, one object per vessel and day, and proves each day complete.';
+
 /** Parsing throws CommanderError, and what the command throws. */
 export function buildProgram(
   commands: readonly CommandRow[],
   { screens, contextOf, done }: CommandLine,
 ): Command {
+  const fileMeaning = `settings that the environment does not have (default: ${ENV_FILE}, if there is one)`;
   const program = new Command('vessel-export')
-    .description(
-      'Copies vessel sensor time series into a lake of Parquet, one object per vessel and day, and proves each day complete.',
-    )
+    .description(DESCRIPTION)
     .version(readVersion())
     .option('--no-color', 'write without colours, as NO_COLOR does')
-    .option(
-      '--env-file <file>',
-      `settings that the environment does not have (default: ${ENV_FILE}, if there is one)`,
-    )
+    .option('--env-file <file>', fileMeaning)
     .option('--no-env-file', 'take settings from the environment alone')
     .exitOverride()
     .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
     .configureHelp({ styleTitle: (title) => screens.bold(title) })
     .configureOutput({ writeOut: screens.stdout, writeErr: screens.stderr });
   addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
-  const perform: Perform = async (row, ...given) => {
+  const perform: Perform = async (row, given) => {
     const { envFile } = program.opts<{ readonly envFile?: string | false }>();
-    done(await row.perform(contextOf(row, envFile), ...given));
+    const context = contextOf(row, envFile);
+    const command = await row.load();
+    done(await command(context, ...given));
   };
   for (const row of commands) addCommand(program, row, perform);
   return program;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: commander has read what is given by the rows of the table.
-type Perform = (row: CommandRow, given: any, options: any) => Promise<void>;
+type Perform = (row: CommandRow, given: readonly unknown[]) => Promise<void>;
 
 function addCommand(parent: Command, row: CommandRow, perform: Perform): void {
-  const {
-    name,
-    summary,
-    argument,
-    secondArgument,
-    options = [],
-    subcommands = [],
-    examples,
-    hidden = false,
-  } = row;
+  const { name, summary, options, subcommands = [], examples, hidden = false } = row;
   const command = parent.command(name, { hidden }).description(summary);
-  if (argument !== undefined) {
-    const [term, meaning, choices] = argument;
-    const added = command.createArgument(term, meaning);
-    command.addArgument(choices === undefined ? added : added.choices(choices));
-  }
-  if (secondArgument !== undefined) command.argument(...secondArgument);
-  for (const option of options) command.addOption(optionOf(option));
+  for (const argument of row.arguments ?? []) command.addArgument(argumentOf(argument));
+  for (const option of options ?? []) command.addOption(optionOf(option));
   for (const subcommand of subcommands) addCommand(command, subcommand, perform);
   if (subcommands.length > 0) {
     // What stands after a subcommand is its own.
     const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
-    command.enablePositionalOptions();
-    const takes = argument === undefined ? '' : ` ${argument[0]}`;
-    command.usage(`[options]${takes}\n       vessel-export ${name} ${names}`);
+    const takes = (row.arguments ?? []).map(([argument]) => ` ${argument}`).join('');
+    command.enablePositionalOptions().usage(`[options]${takes}\n       vessel-export ${name} ${names}`);
   }
   addExamples(command, examples);
-  command.action(async (...given) => {
-    const [first, second, third] = argument === undefined ? [undefined, ...given] : given;
-    if (secondArgument === undefined) await perform(row, first, second);
-    else await perform(row, [first, second], third);
-  });
+  // Commander adds the options, and the command itself.
+  command.action((...given) => perform(row, given.slice(0, options === undefined ? -2 : -1)));
+}
+
+function argumentOf([name, meaning, choices]: ArgumentRow): Argument {
+  const argument = new Argument(name, meaning);
+  return choices === undefined ? argument : argument.choices(choices);
 }
 
 function optionOf([flags, meaning, fallback]: OptionRow): Option {

@@ -44,7 +44,6 @@ export function createTurns(): () => Promise<void> | undefined {
 }
 
 interface RunnerOptions<Task, Outcome> {
-  /** Tasks at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
   /** `leave`: the task only waits from now on, and another one may begin in its place. */
@@ -146,7 +145,6 @@ export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}) {
         waiting.add(go);
         signal?.addEventListener('abort', leave, { once: true });
       }),
-    /** Let the first one go; false when nobody waits. */
     letOneGo: (turn: Turn): boolean => {
       for (const go of waiting) {
         waiting.delete(go);

@@ -67,7 +67,6 @@ interface ConnectionOptions {
   readonly isSpared?: (request: IncomingMessage) => boolean;
 }
 
-/** Why a connection is beyond the bounds. */
 interface Excess {
   readonly status: 429 | 503;
   readonly message: string;
@@ -81,7 +80,6 @@ interface Connection {
   unanswered: number;
   /** Resolves when the answer before has ended. */
   before: Promise<void>;
-  /** What is worked on. */
   response: ServerResponse | undefined;
   /** Since when an answer has been waiting for its client, and what had been taken then. */
   waiting: { readonly sinceMs: number; readonly sentBytes: number } | undefined;
@@ -90,7 +88,6 @@ interface Connection {
 /** The bytes that libuv has taken and not yet handed to the system: what `bytesWritten` cannot tell apart. */
 type SendingSocket = Socket & { readonly _handle?: { bytesWritten: number; writeQueueSize: number } | null };
 
-/** What all listeners of one service share. */
 export class Connections {
   readonly #options: ConnectionOptions;
   /** The oldest first. */

@@ -36,10 +36,8 @@ export abstract class VesselExportError extends Error {
 
 /** Options, settings or jobs are wrong. The message lists every fault. */
 export class ConfigError extends VesselExportError {
-  /** It may list faults, a line each. */
   static override readonly clean = cleanListing;
 }
-/** What was typed is wrong: ConfigError `usage`. */
 export function usageError(message: string): ConfigError {
   return new ConfigError('usage', message);
 }

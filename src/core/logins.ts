@@ -14,7 +14,6 @@ import { isIPv6 } from 'node:net';
 import { cleanForeignText } from './errors.ts';
 import type { Clock, Log } from './model/index.ts';
 
-/** A name and a secret, as sent. */
 export interface Login {
   readonly name: string;
   readonly secret: string;
@@ -62,7 +61,6 @@ export function createLineBound(
 const MAX_NAME_CHARS = 64;
 
 interface LoginGuardOptions {
-  /** Where one logs in, for the log. */
   readonly where: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Log;
@@ -70,7 +68,6 @@ interface LoginGuardOptions {
   readonly secrets: readonly string[];
   /** Records kept of each kind; beyond that those that nobody has used for longest go. Absent: 10,000. */
   readonly maxRecords?: number;
-  /** Called for every login that was not accepted. */
   readonly onFailure?: (state: 'wrong' | 'locked') => void;
 }
 
@@ -83,7 +80,6 @@ interface LoginRecord {
   acceptedMs?: number;
 }
 
-/** Compares logins, and slows down who fails. */
 export class LoginGuard {
   readonly #options: LoginGuardOptions;
   readonly #key = randomBytes(32);
@@ -167,7 +163,6 @@ function punish(record: LoginRecord, free: number, nowMs: number): void {
   if (beyond > 0) record.lockedUntilMs = nowMs + Math.min(MAX_LOCK_MS, FIRST_LOCK_MS * 2 ** (beyond - 1));
 }
 
-/** A bounded number of records; those of long ago begin anew. */
 class Records {
   readonly #records = new Map<string, LoginRecord>();
   readonly #max: number;

@@ -14,7 +14,6 @@ export function pickJobs(jobs: readonly Job[], names: readonly string[], place =
   return jobs.filter((job) => names.length === 0 || names.includes(job.name));
 }
 
-/** The job with this name. Throws ConfigError `unknown-job`. */
 export function jobNamed(jobs: readonly Job[], name: string, place?: string): Job {
   return pickJobs(jobs, [name], place)[0]!;
 }

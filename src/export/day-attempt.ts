@@ -1,12 +1,12 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
-import type { Receipt, SeriesRemark, SeriesWarning, Tally } from '../core/model/index.ts';
+import type { FewerSeriesWarning, Receipt, SeriesWarning, Tally } from '../core/model/index.ts';
 import { DayCounts, dayRange } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { createPartUpload, type PartUpload } from '../lake/publish/parts.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { FetchTally } from './assembly.ts';
-import { remarkOnSeries } from './fewer-series.ts';
+import { warnOfFewerSeries } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 import { guardOptional, warnOfOthers } from './series-checks.ts';
@@ -31,7 +31,7 @@ export interface AttemptStart extends AttemptOf {
 export interface DayAttempt extends AttemptOf {
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
-  readonly remark: SeriesRemark | undefined;
+  readonly remark: FewerSeriesWarning | undefined;
   readonly warnings: readonly SeriesWarning[];
   /** Readings that the parts and sealed row groups hold. */
   readonly counts: DayCounts;
@@ -51,7 +51,7 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   const startedAt = checkpoint?.tally.startedAt ?? answers.startedAt;
   const series = await answers.series;
   await guardOptional(ports, task, previous, series);
-  const remark = await remarkOnSeries(ports, task, answers.context, previous, series);
+  const remark = await warnOfFewerSeries(ports, task, answers.context, previous, series);
   const warnings = await warnOfOthers(ports, task, previous, series);
   const { fromMicros } = dayRange(task.day.date);
   const layout = claim.table === undefined ? 'plain' : 'delta';

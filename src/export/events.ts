@@ -24,7 +24,7 @@ export interface DayResult {
   readonly sizeBytes?: number;
   readonly resumed?: boolean;
   /** What the receipt keeps saying until it is accepted. */
-  readonly remark?: string;
+  readonly warning?: string;
   readonly code?: string;
   readonly message?: string;
 }
@@ -46,7 +46,7 @@ export interface Progress {
 }
 
 /** Of one vessel-day under way; all of an attempt carry the same object as its `day`. */
-export type DayEvent = { readonly day: VesselDay } & (
+type DayEvent = { readonly day: VesselDay } & (
   | { readonly kind: 'day-begun'; readonly origin: string }
   | { readonly kind: 'day-claimed'; readonly epoch: number }
   /** A step of the crash table is done; after `completed` nothing is left but a commit that other vessel-days join. */

@@ -1,22 +1,22 @@
 /**
  * Fewer series than at the vessel's last published day. Credentials may have been narrowed, an answer may have been
- * short, and a source may lose sensors: the vessel-day waits, and is published with a remark if it is still so.
+ * short, and a source may lose sensors: the vessel-day waits, and is published with a warning if it is still so.
  */
 import { cleanForeignText, NotYetError } from '../core/errors.ts';
-import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/model/index.ts';
+import type { ComparedSeries, FewerSeriesWarning, Receipt, Waiting } from '../core/model/index.ts';
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { type Detail, readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
-import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
+import { describeWarning, howToAccept, isAccepted, readAcceptance } from '../lake/warnings.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 
-/** Names in a remark. */
+/** Names in a warning. */
 export const NAMED = 3;
-/** Of a name in a remark: receipts stay small. */
+/** Of a name in a warning: receipts stay small. */
 export const NAME_CHARS = 100;
 
 /** Was the receipt made with the task's `select`? An older one says so only together with all other settings. */
@@ -30,13 +30,13 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
  * What the day's receipt has to say of its series. `previous`: the receipt that the day has. Throws NotYetError
  * `fewer-series` while the day waits, and what the client and the store throw.
  */
-export async function remarkOnSeries(
+export async function warnOfFewerSeries(
   ports: ExportPorts,
   task: ExportTask,
   context: SourceContext,
   previous: Receipt | undefined,
   { idOf }: Pick<ResolvedSeries, 'idOf'>,
-): Promise<SeriesRemark | undefined> {
+): Promise<FewerSeriesWarning | undefined> {
   const last = await lastReceipt(ports, task, previous);
   if (last === undefined) return undefined;
   const isSame = hasSameSelect(task, last);
@@ -52,7 +52,7 @@ export async function remarkOnSeries(
   if (isAccepted(acceptance, comparedWith, idOf.size)) return undefined;
   // As few as the last day has: that one has waited.
   if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
-  const remark: SeriesRemark = {
+  const remark: FewerSeriesWarning = {
     kind: 'fewer-series',
     ...(lost?.missing ?? (await findMissing(ports, last, comparedWith, idOf))),
     comparedWith,
@@ -82,7 +82,7 @@ export async function lastReceipt(
   return last;
 }
 
-type Missing = Pick<SeriesRemark, 'missing' | 'names'>;
+type Missing = Pick<FewerSeriesWarning, 'missing' | 'names'>;
 
 /**
  * `select` has changed since: what it does not mean any more is no loss, and whatever else of that day's series it does not
@@ -150,7 +150,7 @@ function firstOf(names: readonly string[]): string[] {
 async function waitForSeries(
   ports: ExportPorts,
   { day, job }: ExportTask,
-  remark: SeriesRemark,
+  remark: FewerSeriesWarning,
   selectedSeries: number,
 ): Promise<void> {
   const nowMs = ports.clock.nowMs();
@@ -179,7 +179,7 @@ async function waitForSeries(
   };
   throw new NotYetError(
     'fewer-series',
-    `${formatVesselDay(day)}: ${describeRemark(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`,
+    `${formatVesselDay(day)}: ${describeWarning(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`,
     nextMs - nowMs,
     waiting,
   );

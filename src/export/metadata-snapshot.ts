@@ -16,7 +16,7 @@ import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
 import { guardSnapshot } from './day-guard.ts';
-import { remarkOnSeries } from './fewer-series.ts';
+import { warnOfFewerSeries } from './fewer-series.ts';
 import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
 import { draftReceipt, finishUpload } from './seal-day.ts';
 import { guardOptional, warnOfOthers } from './series-checks.ts';
@@ -42,7 +42,7 @@ export async function takeSnapshot(
   const rows = series.idOf.size;
   await guardSnapshot(ports, task, context, claim, previous, series);
   await guardOptional(ports, task, previous, series);
-  const remark = await remarkOnSeries(ports, task, context, previous, series);
+  const remark = await warnOfFewerSeries(ports, task, context, previous, series);
   const warnings = await warnOfOthers(ports, task, previous, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [

@@ -1,11 +1,11 @@
 /** Step 8: the last part of a day's upload, what publishing it will change in the job's table, and the draft of its receipt. */
 import type {
   DayCounts,
+  FewerSeriesWarning,
   Proof,
   Receipt,
   ReceiptDraft,
   SealedDay,
-  SeriesRemark,
   SeriesWarning,
   Tally,
 } from '../core/model/index.ts';
@@ -124,7 +124,7 @@ interface DraftFacts {
   readonly rows: number;
   /** The selection. */
   readonly series: Pick<ResolvedSeries, 'idOf' | 'unmatched'>;
-  readonly remark: SeriesRemark | undefined;
+  readonly remark: FewerSeriesWarning | undefined;
   readonly warnings: readonly SeriesWarning[];
   /** Undefined for metadata, whose rows are not readings. */
   readonly counts: DayCounts | undefined;

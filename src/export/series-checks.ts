@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type SeriesWarning } from '../core/model/index.ts';
-import { isWarningAccepted, readAcceptance } from '../lake/remarks.ts';
+import { isWarningAccepted, readAcceptance } from '../lake/warnings.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';

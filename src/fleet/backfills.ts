@@ -7,8 +7,9 @@ import { forEachAtOnce } from '../core/concurrency.ts';
 import { ConfigError } from '../core/errors.ts';
 import { formatVesselDay, type Job, shortName, type VesselDay } from '../core/model/index.ts';
 import { findVessels, type JobVessels } from '../export/job-vessels.ts';
-import type { Backfill, BackfillRequest } from '../lake/backfills.ts';
 import {
+  type Backfill,
+  type BackfillRequest,
   backfillId,
   belongsTo,
   endBackfill,
@@ -30,15 +31,10 @@ import { asNew } from './try-again.ts';
 
 const NOTES_AT_ONCE = 8;
 
-export interface BackfillDriver {
-  /** The definition that it is of. */
-  readonly backfill: Backfill;
-  /** Look how far it is and top the queue up with at most `share` of the room that there is. */
-  step(signal: AbortSignal, share?: number): Promise<BackfillProgress>;
-}
+export type BackfillDriver = ReturnType<typeof createBackfillDriver>;
 
 /** Two processes may drive the same backfill: a vessel-day is in the queue once. */
-export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill, job: Job): BackfillDriver {
+export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill, job: Job) {
   const { ports, queue, ledger } = planning;
   let found: JobVessels | undefined;
   let coverage: Backlog | undefined;
@@ -54,15 +50,16 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   }
 
   return {
+    /** The definition that it is of. */
     backfill,
-    async step(signal, share = 1) {
+    /** Look how far it is and top the queue up with at most `share` of the room that there is. */
+    async step(signal: AbortSignal, share = 1): Promise<BackfillProgress> {
       // The queue is asked before the ledger: what leaves the queue in between is done, and not to be queued again.
       const before = await queue.known(watched ?? []);
       const range = await look(signal);
       const [due, open] = [range.due, range.open()];
       const room = Math.ceil((await roomFor(queue, 'backfill')) * share);
-      const { allowShrink } = backfill;
-      const entry = { kind: 'backfill', ...(allowShrink ? { allowShrink } : {}) } as const;
+      const entry = { kind: 'backfill', ...(backfill.allowShrink && { allowShrink: true }) } as const;
       const { unlisted, troubles } = found!;
       const entryOf = ({ vessel }: VesselDay) => ({
         ...entry,
@@ -166,8 +163,6 @@ export async function releaseFailed(
   return released;
 }
 
-type BackfillPorts = Pick<Fleet, 'queue' | 'app'>;
-
 /** Throws ConfigError `no-history` for a job whose past cannot be exported. */
 export function checkHasHistory({ name, dataset }: Job): void {
   if (dataset !== 'metadata') return;
@@ -177,21 +172,16 @@ export function checkHasHistory({ name, dataset }: Job): void {
   );
 }
 
-/** `started`; `goes-on`: it was paused; `under-way`: it is already. */
-interface StartedBackfill {
-  readonly backfill: Backfill;
-  readonly state: 'started' | 'goes-on' | 'under-way';
-}
-
 /**
- * Define a backfill, unless the same one is under way; a paused one goes on. `from` and `to` are UTC dates. Throws
+ * Define a backfill, unless the same one is under way; a paused one goes on. State `under-way`: it is already, and was not
+ * paused. `from` and `to` are UTC dates. Throws
  * ConfigError (`usage`, `no-history`, and what is wrong with the lake's layout), and what the store throws.
  */
 export async function startBackfill(
   { app }: Pick<Fleet, 'app'>,
   job: Job,
   request: BackfillRequest,
-): Promise<StartedBackfill> {
+): Promise<{ readonly backfill: Backfill; readonly state: 'started' | 'goes-on' | 'under-way' }> {
   checkHasHistory(job);
   const { from, to } = request;
   if (from >= to)
@@ -211,21 +201,15 @@ export async function startBackfill(
 
 export type BackfillChange = 'pause' | 'resume' | 'cancel';
 
-/** What became of it. `withdrawn`: vessel-days that were taken out of the queue. */
-interface ChangedBackfill {
-  readonly backfill: Backfill;
-  readonly withdrawn: number;
-}
-
 /**
- * Pause, resume or cancel a backfill; done twice it is done. Throws ConfigError (`unknown-backfill`, and what is wrong
- * with the lake's layout), and what Redis and the store throw.
+ * Pause, resume or cancel a backfill; done twice it is done. `withdrawn`: vessel-days that were taken out of the queue.
+ * Throws ConfigError (`unknown-backfill`, and what is wrong with the lake's layout), and what Redis and the store throw.
  */
 export async function changeBackfill(
-  { app, queue }: BackfillPorts,
+  { app, queue }: Pick<Fleet, 'queue' | 'app'>,
   change: BackfillChange,
   id: string,
-): Promise<ChangedBackfill> {
+): Promise<{ readonly backfill: Backfill; readonly withdrawn: number }> {
   const { store, ports } = app;
   if (change === 'resume') await ports.layout.check([]);
   const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
@@ -253,10 +237,7 @@ async function changed(
 }
 
 async function unknownBackfill({ store }: Fleet['app'], id: string): Promise<ConfigError> {
-  const defined = await listBackfills(store, () => {});
-  const ids = defined.map((underWay) => underWay.id).join(', ') || 'none';
-  return new ConfigError(
-    'unknown-backfill',
-    `no backfill '${shortName(id)}' is under way; there are: ${ids}`,
-  );
+  const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
+  const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
+  return new ConfigError('unknown-backfill', text);
 }

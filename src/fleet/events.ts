@@ -6,32 +6,27 @@ import type { VesselDay } from '../core/model/index.ts';
 import type { ExportEvent, VesselTrouble } from '../export/events.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import type { KnownNotes } from '../lake/notes.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
+import type { OpenWarnings } from '../lake/warnings.ts';
 import type { MeasuredEvent } from '../runtime/monitoring/metrics.ts';
 import type { DeadLetter } from './queue/vessel-day-queue.ts';
 
 type Measured<K extends MeasuredEvent['kind']> = Extract<MeasuredEvent, { readonly kind: K }>;
-type More =
-  | 'missing'
-  | 'discovered'
-  | 'failed'
-  | 'remarked'
-  | 'snapshots'
-  | 'looked-back'
-  | 'look-back-failed';
+/** With more than what metrics show of it. */
+type Richer<K extends MeasuredEvent['kind'], T> = Omit<Measured<K>, keyof T> & T;
+type More = 'missing' | 'discovered' | 'failed' | 'warned' | 'snapshots' | 'looked-back' | 'look-back-failed';
 
 export type FleetEvent =
   | ExportEvent
   | Exclude<MeasuredEvent, { readonly kind: More | 'request' }>
-  | (Measured<'request'> & { readonly retry: number })
+  | Richer<'request', { readonly retry: number }>
   /** `unpublished`: those that are missing, and those that only the service's clock holds back. */
   | (Measured<'missing'> & { readonly unpublished: () => Iterable<VesselDay> })
-  | (Measured<'discovered'> & JobVessels)
-  | (Measured<'failed'> & FailedDays)
-  | (Measured<'remarked'> & { readonly open: readonly OpenRemark[] })
-  | (Measured<'snapshots'> & { readonly late: readonly LateSnapshot[] })
-  | (Measured<'looked-back'> & LookBack)
-  | (Measured<'look-back-failed'> & { readonly reason: string })
+  | Richer<'discovered', JobVessels>
+  | Richer<'failed', FailedDays>
+  | Richer<'warned', { readonly open: readonly OpenWarnings[] }>
+  | Richer<'snapshots', { readonly late: readonly LateSnapshot[] }>
+  | Richer<'looked-back', LookBack>
+  | Richer<'look-back-failed', { readonly reason: string }>
   | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
   /** It is covered, or was cancelled. */
   | { readonly kind: 'backfill-ended'; readonly id: string };
@@ -47,7 +42,7 @@ export interface FailedDays {
 }
 
 /** A vessel whose snapshots have stopped; `last`: the day of its last one, null where that is not known. */
-export interface LateSnapshot {
+interface LateSnapshot {
   readonly vessel: string;
   readonly last: string | null;
 }

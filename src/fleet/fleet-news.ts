@@ -11,10 +11,9 @@ import type { Clock, Log, VesselDay } from '../core/model/index.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
 import { createFleetReporter } from '../redis/fleet-facts.ts';
-import { type Fact, type ProcessFacts, REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
-import type { BackfillProgress, FleetEvent, OnFleetEvent } from './events.ts';
+import { type DayStep, type Fact, type ProcessFacts, REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
+import type { BackfillProgress, FleetEvent } from './events.ts';
 import { BACKFILL_RATE, createRate, type Rate } from './rate.ts';
-import { createRunningDay, type RunningDay } from './running-day.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;
@@ -25,11 +24,7 @@ interface FleetNewsOptions {
   readonly active?: (() => number | null) | undefined;
 }
 
-export interface FleetNews {
-  readonly onEvent: OnFleetEvent;
-  /** Tell again and again until the signal is aborted, then say farewell. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type FleetNews = ReturnType<typeof createFleetNews>;
 
 /** While something runs, and the longest time between two reports. */
 const TICK_MS = 2_000;
@@ -44,17 +39,38 @@ const UNKNOWN_PLAN: Fact<'planned'> = {
   ...{ failed: null, refused: null },
 };
 
+/** What comes after each step of an export. */
+const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
+  ['claimed', 'counting'],
+  ['counted', 'fetching'],
+  ['fetched', 'proving'],
+  ['verified', 'sealing'],
+  ['sealed', 'publishing'],
+  ['completed', 'committing'],
+]);
+
+/** A vessel-day under way: what it does, and its rows of those that the source counted. */
+interface RunningDay {
+  /** Why it is exported, such as `nightly` or `run`. */
+  readonly kind: string;
+  readonly startedMs: number;
+  readonly rate: Rate;
+  step: DayStep;
+  rows: number | null;
+  rowsKnown: number | null;
+}
+
 interface Told extends FactName {
-  value: object;
+  /** Null: it is dropped. */
+  readonly value: object | null;
   isNew: boolean;
 }
 
-export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions): FleetNews {
+export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions) {
   const startedMs = clock.monotonicMs();
   const running = new Map<VesselDay, RunningDay>();
   const facts = new Map<string, Told>();
   const rates = new Map<string, Rate>();
-  let dropped: FactName[] = [];
   let counts = { ...NOTHING };
   /** Counts of a report without an answer: it may have come. */
   let unanswered: RequestCounts | undefined;
@@ -62,7 +78,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
   let [sentMs, factsMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let hasNews = true;
 
-  function tell(name: FactName, value: object): void {
+  function tell(name: FactName, value: object | null): void {
     facts.set(`${name.kind}/${name.of}`, { ...name, value, isNew: true });
     hasNews = true;
   }
@@ -73,12 +89,21 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
   }
 
   function describe(nowMs: number): ProcessFacts {
+    const days = [...running].slice(0, REPORTED_AT_MOST);
     return {
       ...self,
       leads,
       upMs: Math.round(nowMs - startedMs),
       active: active === undefined ? running.size : active(),
-      running: [...running.values()].slice(0, REPORTED_AT_MOST).map((each) => each.describe(nowMs)),
+      running: days.map(([{ job, vessel, date }, { kind, startedMs, rate, step, rows, rowsKnown }]) => {
+        if (rows !== null) rate.add(nowMs, rows);
+        // Of a day whose rows have all come the rate says nothing any more.
+        const perSecond = step === 'fetching' ? rate.perSecond : undefined;
+        return {
+          ...{ job, vessel, date, kind, forMs: Math.round(nowMs - startedMs), rows, rowsKnown, step },
+          rowsPerSecond: perSecond === undefined ? null : Math.round(perSecond),
+        };
+      }),
     };
   }
 
@@ -89,27 +114,24 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       unanswered = counts;
       counts = { ...NOTHING };
     }
-    const told = [...facts.values()].filter(({ isNew }) => isNew || isFull);
-    const gone = dropped;
+    const told = [...facts].filter(([, { isNew }]) => isNew || isFull);
     const report: FleetReport = {
       process: describe(nowMs),
       ...(unanswered && { counts: unanswered }),
-      facts: told,
-      dropped: gone,
+      facts: told.map(([, { kind, of, value }]) => ({ kind, of, value })),
       isLeaving,
     };
     // What is learned meanwhile is news again.
-    for (const fact of told) fact.isNew = false;
-    dropped = [];
+    for (const [, fact] of told) fact.isNew = false;
     hasNews = false;
     try {
       await reporter.send(report);
     } catch (error) {
-      for (const fact of told) fact.isNew = true;
-      dropped = [...gone, ...dropped];
+      for (const [, fact] of told) fact.isNew = true;
       hasNews = true;
       throw error;
     }
+    for (const [key, fact] of told) if (fact.value === null && facts.get(key) === fact) facts.delete(key);
     unanswered = undefined;
     sentMs = nowMs;
     if (isFull) factsMs = nowMs;
@@ -122,7 +144,6 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     if (now !== false) return;
     facts.clear();
     rates.clear();
-    dropped = [];
   }
 
   function tellBackfill(of: string, { due, done, failed, queued }: BackfillProgress): void {
@@ -144,11 +165,20 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
         if (retry > 0) counts.retries++;
       },
       'day-begun'({ day, origin }) {
-        running.set(day, createRunningDay(day, origin, clock));
+        running.set(day, {
+          ...{ kind: origin, startedMs: clock.monotonicMs(), step: 'claiming', rows: null, rowsKnown: null },
+          rate: createRate({ windowMs: 10_000, minMs: 1_000 }),
+        });
         hasNews = true;
       },
-      'day-step': (event) => running.get(event.day)?.onEvent(event),
-      'day-rows': (event) => running.get(event.day)?.onEvent(event),
+      'day-step'({ day, step }) {
+        const of = running.get(day);
+        if (of !== undefined) of.step = STEP_AFTER.get(step) ?? of.step;
+      },
+      'day-rows'({ day, rows, rowsKnown = null }) {
+        const of = running.get(day);
+        if (of !== undefined) [of.rows, of.rowsKnown] = [rows, rowsKnown];
+      },
       'day-ended'({ day }) {
         running.delete(day);
         hasNews = true;
@@ -163,11 +193,12 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       backfill: ({ id, progress }) => tellBackfill(id, progress),
       'backfill-ended'({ id }) {
         rates.delete(id);
-        if (facts.delete(`backfill/${id}`)) dropped.push({ kind: 'backfill', of: id });
+        if (facts.has(`backfill/${id}`)) tell({ kind: 'backfill', of: id }, null);
         hasNews = true;
       },
     }),
-    async run(signal) {
+    /** Tell again and again until the signal is aborted, then say farewell. Never rejects. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const agoMs = clock.monotonicMs() - sentMs;
         if (hasNews || running.size > 0 || agoMs >= IDLE_MS) {

@@ -28,18 +28,9 @@ export interface HoldWatchOptions {
   readonly probeMs?: readonly [first: number, longest: number];
 }
 
-export interface HoldWatch {
-  /** Probe, and stop this process and the queue if that fails too. False: the fault is the vessel-day's own. */
-  onFault(error: VesselExportError): Promise<boolean>;
-  /** A vessel-day was exported: the next fault is a new one, and probed soon. */
-  onSuccess(): void;
-  /** Look until the signal is aborted. Never rejects. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Code of the fault that keeps this process from working, if any. */
-  readonly code: string | undefined;
-}
+export type HoldWatch = ReturnType<typeof createHoldWatch>;
 
-export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
+export function createHoldWatch(options: HoldWatchOptions) {
   const { hold, clock, log, host, probe, pollMs = 5_000, probeMs = [5_000, 300_000] } = options;
   /** Codes of the faults that this process has met, and that the marker names. */
   let ownFault: string | undefined;
@@ -53,13 +44,17 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
   const stop = new AbortController();
 
   function probeOnce(): Promise<boolean> {
-    const [yes, no] = [() => true, () => false];
-    probing ??= probe(stop.signal)
-      .then(yes, no)
-      .finally(() => {
-        probing = undefined;
-      });
+    const ended = (isOver: boolean) => () => {
+      probing = undefined;
+      return isOver;
+    };
+    probing ??= probe(stop.signal).then(ended(true), ended(false));
     return probing;
+  }
+
+  function probeLater(): void {
+    nextProbeMs = clock.monotonicMs() + delayMs;
+    delayMs = Math.min(delayMs * 2, probeMs[1]);
   }
 
   async function look(signal: AbortSignal): Promise<void> {
@@ -80,8 +75,7 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
     try {
       await probe(signal);
     } catch (error) {
-      nextProbeMs = clock.monotonicMs() + delayMs;
-      delayMs = Math.min(delayMs * 2, probeMs[1]);
+      probeLater();
       log.debug({ error: messageOf(error), nextProbeMs: delayMs }, 'the fault lasts');
       return;
     }
@@ -93,14 +87,14 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
   }
 
   return {
-    async onFault(error) {
+    /** Probe, and stop this process and the queue if that fails too. False: the fault is the vessel-day's own. */
+    async onFault(error: VesselExportError): Promise<boolean> {
       if (ownFault === undefined && (await probeOnce())) return false;
       // Nothing is known then, and the vessel-day goes back.
       if (stop.signal.aborted) return true;
       if (ownFault === undefined) {
-        nextProbeMs = clock.monotonicMs() + delayMs;
         // Else a probe that succeeds and a vessel-day that fails again would follow each other every few seconds.
-        delayMs = Math.min(delayMs * 2, probeMs[1]);
+        probeLater();
         ownFault = error.code;
         await options.pause();
       }
@@ -109,23 +103,23 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
         log.error({ code }, `the queue is on hold, no vessel-day is lost: ${message}`);
       return true;
     },
-    onSuccess() {
+    /** A vessel-day was exported: the next fault is a new one, and probed soon. */
+    onSuccess(): void {
       delayMs = probeMs[0];
     },
-    async watch(signal) {
+    /** Look until the signal is aborted. Never rejects. */
+    async watch(signal: AbortSignal): Promise<void> {
       signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
       while (!signal.aborted) {
-        try {
-          await look(signal);
-          await clock.sleep(pollMs, signal);
-        } catch (error) {
-          if (signal.aborted) return;
-          log.debug({ error: messageOf(error) }, 'cannot look whether the queue is on hold');
-          await clock.sleep(pollMs, signal).catch(() => {});
-        }
+        await look(signal).catch((error: unknown) => {
+          if (!signal.aborted)
+            log.debug({ error: messageOf(error) }, 'cannot look whether the queue is on hold');
+        });
+        await clock.sleep(pollMs, signal).catch(() => {});
       }
     },
-    get code() {
+    /** Code of the fault that keeps this process from working, if any. */
+    get code(): string | undefined {
       return ownFault ?? markedFault;
     },
   };

@@ -27,16 +27,6 @@ interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
   readonly guard: Guard;
 }
 
-interface LookBacks {
-  /**
-   * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
-   * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
-   */
-  step(nowMs: number, signal: AbortSignal): Promise<void>;
-  /** End the one under way; its firing is looked at again. */
-  stop(): Promise<void>;
-}
-
 /** Vessels that are asked for at once: the workers need the concurrency limit more. */
 const VESSELS_AT_ONCE = 2;
 /** After a look-back that failed. */
@@ -54,7 +44,7 @@ interface Pending extends Firing {
   readonly tasks: readonly ExportTask[];
 }
 
-export function createLookBacks(options: LookBackOptions): LookBacks {
+export function createLookBacks(options: LookBackOptions) {
   const { ports, queue, log, state, guard } = options;
   const { clock, store } = ports;
   const jobs = options.jobs.filter(({ reconcile }) => reconcile !== undefined);
@@ -151,14 +141,19 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   }
 
   return {
-    async step(nowMs, signal) {
+    /**
+     * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
+     * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
+     */
+    async step(nowMs: number, signal: AbortSignal): Promise<void> {
       if (underWay !== undefined) return;
       if (pending !== undefined) await topUp(pending);
       if (pending !== undefined) return;
       const firing = await nextFiring(nowMs);
       if (firing !== undefined) begin(firing, signal);
     },
-    async stop() {
+    /** End the one under way; its firing is looked at again. */
+    async stop(): Promise<void> {
       underWay?.stop.abort();
       await underWay?.ended;
       pending = undefined;

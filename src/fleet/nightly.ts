@@ -43,17 +43,6 @@ export interface NightlyPlan {
   readonly left: number;
 }
 
-interface Nightly {
-  /** Plan the job if it has fired by `nowMs` since it was last planned; undefined when it has not. */
-  planIfFired(job: Job, nowMs: number, signal: AbortSignal): Promise<NightlyPlan | undefined>;
-  /** Plan the job now. */
-  plan(job: Job, signal: AbortSignal): Promise<NightlyPlan>;
-  /** Whose days were planned last; undefined: none were by this process. */
-  vesselsOf(job: string): readonly string[] | undefined;
-  /** Somebody else plans now. */
-  forget(): void;
-}
-
 /** What a firing found, and what has become of it. */
 interface Night {
   readonly job: Job;
@@ -70,7 +59,7 @@ interface Night {
   refreshedMs: number;
 }
 
-export function createNightly(planning: PlanningPorts, state: ScheduleState): Nightly {
+export function createNightly(planning: PlanningPorts, state: ScheduleState) {
   const { ports, queue, ledger } = planning;
   const nights = new Map<string, Night>();
 
@@ -88,17 +77,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     await removeFinishedClaims(ports.store, job.name);
     const coverage = createBacklog({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
-    const refreshedMs = ports.clock.monotonicMs();
     const night = {
-      job,
-      firingMs,
-      coverage,
-      vessels,
-      unlisted,
-      recentFrom,
-      watched: [],
-      hasReleased: false,
-      refreshedMs,
+      ...{ job, firingMs, coverage, vessels, unlisted, recentFrom, watched: [], hasReleased: false },
+      refreshedMs: ports.clock.monotonicMs(),
     };
     nights.set(job.name, night);
     tell(night);
@@ -109,7 +90,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const { job, coverage, watched } = night;
     // The queue is asked before the ledger: what leaves the queue in between is seen the next time.
     const waiting = await queue.known(watched);
-    const [still, gone] = partition(watched, (day) => waiting.has(formatVesselDay(day)));
+    const { still = [], gone = [] } = Object.groupBy(watched, (day) =>
+      waiting.has(formatVesselDay(day)) ? 'still' : 'gone',
+    );
     const dates = new Set([
       ...gone.map(({ date }) => date),
       ...coverage.openDates().slice(0, OLDEST_LOOKED_AT),
@@ -164,7 +147,8 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
   }
 
   return {
-    async planIfFired(job, nowMs, signal) {
+    /** Plan the job if it has fired by `nowMs` since it was last planned; undefined when it has not. */
+    async planIfFired(job: Job, nowMs: number, signal: AbortSignal): Promise<NightlyPlan | undefined> {
       if (job.schedule === undefined) return undefined;
       const firingMs = lastFiringMs(job.schedule, nowMs);
       if ((await state.plannedFiringMs('nightly', job.name)) === firingMs) {
@@ -175,8 +159,11 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       if (planned.left === 0) await state.setPlannedFiringMs('nightly', job.name, firingMs);
       return planned;
     },
-    plan: async (job, signal) => fill(await lookAt(job, Number.NaN, signal)),
-    vesselsOf: (job) => nights.get(job)?.vessels,
+    /** Plan the job now. */
+    plan: async (job: Job, signal: AbortSignal) => fill(await lookAt(job, Number.NaN, signal)),
+    /** Whose days were planned last; undefined: none were by this process. */
+    vesselsOf: (job: string) => nights.get(job)?.vessels,
+    /** Somebody else plans now. */
     forget: () => nights.clear(),
   };
 }
@@ -196,10 +183,6 @@ async function rangeOf(
   const firstDate = job.since === undefined ? await ledger.firstDate(job.name) : undefined;
   const recent = recentFrom(job, today);
   return { from: askedFrom(job, today, { firstDate }) ?? recent, to, recentFrom: recent };
-}
-
-function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 /**

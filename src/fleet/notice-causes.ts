@@ -4,40 +4,29 @@
  */
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
-import type { JobVessels } from '../export/job-vessels.ts';
-import { describeRemarks, howToAccept, type OpenRemark } from '../lake/remarks.ts';
-import type { FailedDays, LateSnapshot, LookBack } from './events.ts';
+import { describeWarnings, howToAccept } from '../lake/warnings.ts';
+import type { FailedDays, FleetEvent } from './events.ts';
 import type { Cause, ToldCause } from './notify/causes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
 
 /** The hold of the queue; it cannot be known while Redis is out of reach. */
 export type HoldNow = Hold | 'none' | 'unknown';
 
-/** What was learned of a job last; `unknown` where nothing was told of it yet. */
-export interface Learned {
-  readonly unpublished: (() => Iterable<VesselDay>) | 'unknown';
-  readonly discovered: JobVessels | 'unknown';
-  readonly remarks: readonly OpenRemark[] | 'unknown';
-  readonly snapshots: readonly LateSnapshot[] | 'unknown';
-  readonly failed: FailedDays | 'unknown';
-  /** The last one that has ended. */
-  readonly lookBack: (LookBack & { readonly found: Readonly<Record<string, number>> }) | 'unknown';
-  /** Since one has ended. */
-  readonly lookBackFails: { readonly times: number; readonly reason: string } | 'none';
-  /** By this process's time. */
-  readonly plannedMs: number;
-}
+/** What is kept of what is told of a job, by kind: the last one. A kind of which nothing was told is not known yet. */
+export const HEARD_KINDS = [
+  ...(['missing', 'discovered', 'warned', 'snapshots', 'failed', 'looked-back'] as const),
+  /** Since a look-back has ended. */
+  'look-back-failed',
+] as const;
+type HeardKind = (typeof HEARD_KINDS)[number];
+export type Heard = { readonly [K in HeardKind]?: Extract<FleetEvent, { readonly kind: K }> };
 
-export const NOTHING_LEARNED: Learned = {
-  ...{ unpublished: 'unknown', discovered: 'unknown', remarks: 'unknown', snapshots: 'unknown' },
-  ...{ failed: 'unknown', lookBack: 'unknown', lookBackFails: 'none', plannedMs: Number.NEGATIVE_INFINITY },
-};
-
-export interface JobFacts extends Omit<Learned, 'failed' | 'plannedMs'> {
+export interface JobFacts {
   readonly job: Job;
   readonly nowMs: number;
   readonly hold: HoldNow;
-  readonly troubles: DayTroubles | 'unknown';
+  readonly heard: Heard;
+  readonly troubles: DayTroubles | undefined;
   /** Since the job was planned, and since it could have been: it has a leader, and the queue is on no hold. */
   readonly plannedAgoMs: number;
   readonly plannableMs: number;
@@ -52,7 +41,7 @@ export interface FleetFacts {
   readonly isUnplanned: boolean;
   readonly hold: HoldNow;
   /** Why backfills cannot go on, by id. */
-  readonly stuckBackfills: ReadonlyMap<string, string> | 'unknown';
+  readonly stuckBackfills: ReadonlyMap<string, string> | undefined;
 }
 
 /** Whether a cause is there now. */
@@ -101,7 +90,7 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     settlesMs: 15 * MINUTE_MS,
     find({ hold, isUnplanned, stuckBackfills: stuck }) {
       // A hold, or a lake that nothing can be planned for, is why.
-      if (stuck === 'unknown' || hold !== 'none' || isUnplanned) return 'unknown';
+      if (stuck === undefined || hold !== 'none' || isUnplanned) return 'unknown';
       const named = listed([...stuck], ([id, reason]) => `${id}: ${reason}`);
       return found([...stuck.keys()], `backfills cannot go on: ${named}`);
     },
@@ -129,8 +118,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'all of them are published, whoever did that',
     runbook: 'VesselExportDaysFailed',
     end: 'no vessel-day is failed any more',
-    find: ({ job, troubles }) =>
-      troubles === 'unknown' ? troubles : troubled(job, troubles.failed, 'failed for good'),
+    find: ({ job, troubles }) => troubled(job, troubles?.failed, 'failed for good'),
   },
   refused: {
     begins: 'a vessel-day [would shrink](glossary.md#shrink), by a night or by a look-back',
@@ -138,9 +126,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportDaysRefused',
     end: 'no vessel-day is refused any more',
     find: ({ job, troubles }) =>
-      troubles === 'unknown'
-        ? troubles
-        : troubled(job, troubles.refused, 'would lose readings, and the published days stay'),
+      troubled(job, troubles?.refused, 'would lose readings, and the published days stay'),
   },
   'fewer-series': {
     begins:
@@ -148,15 +134,15 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'the series are back, or it is accepted',
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series any more that nobody has accepted',
-    find({ remarks, plannedAgoMs }) {
-      // The receipts that remarks stand in are read when the job is planned.
-      if (remarks === 'unknown' || plannedAgoMs === Infinity) return 'unknown';
+    find({ heard: { warned }, plannedAgoMs }) {
+      // The receipts that warnings stand in are read when the job is planned.
+      if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
       const named = listed(
-        remarks,
-        ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
+        warned.open,
+        ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
       // The same vessel on the next day is nothing new; other series that it loses are.
-      const members = remarks.flatMap(({ day, warnings }) =>
+      const members = warned.open.flatMap(({ day, warnings }) =>
         warnings.map(({ since }) => `${day.vessel} since ${since}`),
       );
       return found(members, `series are missing or left out: ${named}`);
@@ -168,8 +154,8 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'it names them, or they are taken to have left',
     runbook: 'VesselExportVesselsUnsettled',
     end: 'discovery names every vessel, or those that it left out are taken to have left',
-    find({ discovered }) {
-      if (discovered === 'unknown') return discovered;
+    find({ heard: { discovered } }) {
+      if (discovered === undefined) return 'unknown';
       const { troubles } = discovered;
       const named = listed(troubles, ({ vessel, message }) => `${vessel}: ${message}`);
       return found(
@@ -184,13 +170,13 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'they are taken again',
     runbook: 'VesselExportSnapshotsStopped',
     end: 'snapshots are taken again',
-    find({ job, snapshots, hold, nowMs, troubles }) {
+    find({ job, heard: { snapshots }, hold, nowMs, troubles }) {
       if (job.dataset !== 'metadata' || job.schedule === undefined) return 'none';
       // During a hold, that is why; a vessel whose day has failed is told by that.
-      if (snapshots === 'unknown' || troubles === 'unknown' || hold !== 'none') return 'unknown';
+      if (snapshots === undefined || troubles === undefined || hold !== 'none') return 'unknown';
       const dates = [nowMs, nowMs - DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
       const isTold = (id: string) => troubles.failed.has(id) || troubles.refused.has(id);
-      const late = snapshots.filter(
+      const late = snapshots.late.filter(
         ({ vessel }) => !dates.some((date) => isTold(formatVesselDay({ job: job.name, vessel, date }))),
       );
       const named = listed(late, ({ vessel, last }) => `${vessel} since ${last ?? 'it is planned'}`);
@@ -205,9 +191,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'one has ended',
     runbook: 'VesselExportLookBackFails',
     end: 'a look-back has ended again',
-    find({ job, hold, lookBack, lookBackFails: fails }) {
+    find({ job, hold, heard: { 'looked-back': lookBack, 'look-back-failed': fails } }) {
       if (job.reconcile === undefined) return 'none';
-      if (fails === 'none') return lookBack === 'unknown' ? 'unknown' : 'none';
+      if (fails === undefined) return lookBack === undefined ? 'unknown' : 'none';
       if (hold !== 'none' || fails.times < LOOK_BACK_FAILS) return 'unknown';
       return {
         members: [job.name],
@@ -221,9 +207,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'the next one could',
     runbook: 'VesselExportNotCompared',
     end: 'the last look-back could compare everything',
-    find({ job, lookBack }) {
+    find({ job, heard: { 'looked-back': lookBack } }) {
       if (job.reconcile === undefined) return 'none';
-      if (lookBack === 'unknown') return lookBack;
+      if (lookBack === undefined) return 'unknown';
       const { uncompared, to } = lookBack;
       const named = listed(uncompared, ({ what, reason }) => `${what}: ${reason}`);
       const text = `whether published days have changed is not known, by the look-back of ${to}: ${named}`;
@@ -238,9 +224,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'the next one did not',
     runbook: 'VesselExportLateData',
     end: 'the last look-back found no more late data than usual',
-    find({ job, lookBack, lateDays }) {
+    find({ job, heard: { 'looked-back': lookBack }, lateDays }) {
       if (job.reconcile === undefined) return 'none';
-      if (lookBack === 'unknown') return lookBack;
+      if (lookBack === undefined) return 'unknown';
       const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
       const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
@@ -255,15 +241,16 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     // The failed set is looked at once a minute: what is missing may stand there by now, and is told as that.
     settlesMs: 2 * MINUTE_MS,
     find(facts) {
-      const { hold, troubles, unpublished } = facts;
+      const { hold, troubles, heard } = facts;
       // While the queue is on hold, that is why.
-      if (troubles === 'unknown' || unpublished === 'unknown' || hold !== 'none') return 'unknown';
-      return lateNights(facts, unpublished(), troubles);
+      if (troubles === undefined || heard.missing === undefined || hold !== 'none') return 'unknown';
+      return lateNights(facts, heard.missing.unpublished(), troubles);
     },
   },
 };
 
-function troubled({ name }: Job, days: ReadonlyMap<string, string>, what: string): Found {
+function troubled({ name }: Job, days: ReadonlyMap<string, string> | undefined, what: string): Found {
+  if (days === undefined) return 'unknown';
   const named = listed([...days], ([id, code]) => `${id.slice(name.length + 1)} (${code})`);
   return found([...days.keys()], `${vesselDays(days.size)} ${what}: ${named}`);
 }

@@ -3,17 +3,15 @@
  * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
  * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
-import { onKinds } from '../core/event-stream.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
-import { createSharedText } from '../redis/shared-text.ts';
 import type { Config } from '../runtime/config/config.ts';
 import { webhookSettings } from '../runtime/config/derived-settings.ts';
-import type { FleetEvent, OnFleetEvent } from './events.ts';
+import type { FleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { CauseRow, FleetFacts, HoldNow, JobFacts, Learned } from './notice-causes.ts';
-import { FLEET_CAUSES, JOB_CAUSES, NOTHING_LEARNED, troublesOf } from './notice-causes.ts';
+import type { CauseRow, FleetFacts, Heard, HoldNow, JobFacts } from './notice-causes.ts';
+import { FLEET_CAUSES, HEARD_KINDS, JOB_CAUSES, troublesOf } from './notice-causes.ts';
 import { causeKey, type KnownCause, type ToldCause } from './notify/causes.ts';
-import { withOtherPlace } from './notify/notice-store.ts';
+import { createSharedText, withOtherPlace } from './notify/notice-store.ts';
 import { createTeller, type Teller } from './notify/notices.ts';
 import { createWebhook } from './notify/webhook.ts';
 import { createQueueHold } from './queue/hold.ts';
@@ -29,32 +27,25 @@ interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly intervalMs?: number;
 }
 
-export interface NoticeWatch {
-  readonly onEvent: OnFleetEvent;
-  /** One look. Throws what the store, Redis and the delivery throw. */
-  look(signal: AbortSignal): Promise<void>;
-  /** Look again and again until the signal is aborted. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type NoticeWatch = ReturnType<typeof createNoticeWatch>;
 
 const INTERVAL_MS = 10_000;
 
 /** Without Redis nobody knows who plans: who did goes on telling, and who stood by goes on standing by. */
 type Role = 'not-known-yet' | 'plans' | 'stands-by';
 
-export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
+export function createNoticeWatch(options: NoticeWatchOptions) {
   const { jobs, teller, clock, log, nightByMs, lateDays, intervalMs = INTERVAL_MS } = options;
-  const learned = new Map<string, Learned>();
-  let stuckBackfills: FleetFacts['stuckBackfills'] = 'unknown';
+  /** By job: what was told of it, and when it was planned, by this process's time. */
+  const heard = new Map<string, Heard>();
+  const plannedMs = new Map<string, number>();
+  let stuckBackfills: FleetFacts['stuckBackfills'];
   let role: Role = 'not-known-yet';
   let ledFromMs = clock.monotonicMs();
   /** When the queue was last seen on hold. */
   let heldMs = Number.NEGATIVE_INFINITY;
   /** Since when a cause is found, by its key. */
   const foundMs = new Map<string, number>();
-
-  const ofJob = (job: string) => learned.get(job) ?? NOTHING_LEARNED;
-  const learn = (job: string, news: Partial<Learned>) => void learned.set(job, { ...ofJob(job), ...news });
 
   /** What is known of a cause now; undefined: nothing, or it does not last long enough yet. */
   function knownOf<Facts>(kind: string, row: CauseRow<Facts>, facts: Facts, job?: string) {
@@ -73,13 +64,13 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
   }
 
   function factsOf(job: Job, hold: HoldNow, told: readonly ToldCause[]): JobFacts {
-    const { failed, plannedMs, ...rest } = ofJob(job.name);
+    const ofJob = heard.get(job.name) ?? {};
     const toldOfJob = told.filter((one) => one.job === job.name);
     const nowMs = clock.monotonicMs();
     return {
-      ...{ ...rest, job, hold, nightByMs, lateDays, nowMs: clock.nowMs() },
-      troubles: failed === 'unknown' ? failed : troublesOf(failed, toldOfJob),
-      plannedAgoMs: nowMs - plannedMs,
+      ...{ job, hold, nightByMs, lateDays, heard: ofJob, nowMs: clock.nowMs() },
+      troubles: ofJob.failed && troublesOf(ofJob.failed, toldOfJob),
+      plannedAgoMs: nowMs - (plannedMs.get(job.name) ?? Number.NEGATIVE_INFINITY),
       plannableMs: nowMs - Math.max(ledFromMs, heldMs),
     };
   }
@@ -118,27 +109,26 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
     role = leads ? 'plans' : 'stands-by';
     if (leads) return;
     // What another process learns meanwhile is not known here.
-    learned.clear();
-    stuckBackfills = 'unknown';
+    heard.clear();
+    plannedMs.clear();
+    stuckBackfills = undefined;
   }
 
   return {
-    onEvent: onKinds<FleetEvent>({
-      missing: ({ job, unpublished }) => learn(job, { unpublished }),
-      discovered: (discovered) => learn(discovered.job, { discovered }),
-      failed: (failed) => learn(failed.job, { failed }),
-      remarked: ({ job, open }) => learn(job, { remarks: open }),
-      snapshots: ({ job, late }) => learn(job, { snapshots: late }),
-      'looked-back': (lookBack) => learn(lookBack.job, { lookBack, lookBackFails: 'none' }),
-      'look-back-failed': (lookBackFails) => learn(lookBackFails.job, { lookBackFails }),
-      'job-planned': ({ job }) => learn(job, { plannedMs: clock.monotonicMs() }),
-      'stuck-backfills'({ stuck }) {
-        stuckBackfills = new Map(stuck);
-      },
-      lead: ({ leads }) => onLead(leads),
-    }),
+    onEvent(event: FleetEvent): void {
+      if (event.kind === 'lead') onLead(event.leads);
+      else if (event.kind === 'stuck-backfills') stuckBackfills = new Map(event.stuck);
+      else if (event.kind === 'job-planned') plannedMs.set(event.job, clock.monotonicMs());
+      else if (isHeard(event)) {
+        const known = { ...heard.get(event.job), [event.kind]: event };
+        if (event.kind === 'looked-back') delete known['look-back-failed'];
+        heard.set(event.job, known);
+      }
+    },
+    /** One look. Throws what the store, Redis and the delivery throw. */
     look,
-    async run(signal) {
+    /** Look again and again until the signal is aborted. Never rejects. */
+    async run(signal: AbortSignal): Promise<void> {
       const { guard } = createGuard(log);
       while (!signal.aborted) {
         // Both reject only when the signal is aborted.
@@ -151,6 +141,8 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
   };
 }
 
+const isHeard = (event: FleetEvent): event is NonNullable<Heard[keyof Heard]> =>
+  (HEARD_KINDS as readonly string[]).includes(event.kind);
 const textAbout = (text: string, job: string | undefined) => (job === undefined ? text : `${job}: ${text}`);
 const endOf = ({ end }: { readonly end: string }, job: string | undefined) => textAbout(end, job);
 
@@ -168,7 +160,7 @@ export function openNoticeWatch(
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
   // Commands of the queue wait for Redis, and notices must not.
   const isConnected = () => fleet.connection.client.status === 'ready';
-  const shared = createSharedText(fleet.connection, `${fleet.prefix}:notices:told`);
+  const shared = createSharedText(fleet.connection.run, `${fleet.prefix}:notices:told`);
   return createNoticeWatch({
     jobs,
     teller: createTeller({

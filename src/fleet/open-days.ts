@@ -26,28 +26,9 @@ export interface OpenDays extends Iterable<VesselDay> {
   readonly length: number;
 }
 
-export interface Backlog {
-  /** Vessel-days of the range that are due. */
-  readonly due: number;
-  /** Those that are to be exported, of a part of the range; oldest first. */
-  open(part?: { readonly from?: string; readonly to?: string; readonly newestFirst?: boolean }): OpenDays;
-  /**
-   * Open ones, and those that are over by our clock and not yet by the service's, oldest first: what people miss in the
-   * lake.
-   */
-  unpublished(): Iterable<VesselDay>;
-  /** Dates of those that are not yet over by the service's clock alone. */
-  heldBackDates(): string[];
-  /** Dates that have any, oldest first. */
-  openDates(): string[];
-  isOpen(day: VesselDay): boolean;
-  /** Nothing is left to be done for these, whatever the ledger says. */
-  close(days: readonly VesselDay[]): void;
-  /** Read the ledger: all of it at first, then the dates of these vessel-days. */
-  refresh(dates?: ReadonlySet<string>): Promise<void>;
-}
+export type Backlog = ReturnType<typeof createBacklog>;
 
-export function createBacklog(options: BacklogOptions): Backlog {
+export function createBacklog(options: BacklogOptions) {
   const { ports, job, ledger, vessels, listedBefore = '', isOnce = false } = options;
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */
@@ -96,10 +77,12 @@ export function createBacklog(options: BacklogOptions): Backlog {
   }
 
   return {
-    get due() {
+    /** Vessel-days of the range that are due. */
+    get due(): number {
       return [...dueOf.values()].reduce((sum, count) => sum + count, 0);
     },
-    open({ from = options.from, to = options.to, newestFirst = false } = {}) {
+    /** Those that are to be exported, of a part of the range; oldest first. */
+    open({ from = options.from, to = options.to, newestFirst = false } = {}): OpenDays {
       const dates = all.filter((date) => date >= from && date < to);
       if (newestFirst) dates.reverse();
       return {
@@ -109,24 +92,30 @@ export function createBacklog(options: BacklogOptions): Backlog {
         },
       };
     },
-    *unpublished() {
+    /**
+     * Open ones, and those that are over by our clock and not yet by the service's, oldest first: what people miss in the
+     * lake.
+     */
+    *unpublished(): Iterable<VesselDay> {
       for (const date of all)
         for (const vessel of [...openAt(date), ...(heldBackOf.get(date) ?? [])])
           yield { job: job.name, vessel, date };
     },
+    /** Dates of those that are not yet over by the service's clock alone. */
     heldBackDates: () => all.filter((date) => (heldBackOf.get(date) ?? []).length > 0),
+    /** Dates that have any, oldest first. */
     openDates: () => all.filter((date) => openAt(date).length > 0),
-    isOpen: ({ vessel, date }) => openAt(date).includes(vessel),
-    close(days) {
+    isOpen: ({ vessel, date }: VesselDay) => openAt(date).includes(vessel),
+    /** Nothing is left to be done for these, whatever the ledger says. */
+    close(days: readonly VesselDay[]): void {
       for (const [date, ofDate] of Map.groupBy(days, ({ date }) => date)) {
         const closed = new Set(ofDate.map(({ vessel }) => vessel));
-        openOf.set(
-          date,
-          openAt(date).filter((vessel) => !closed.has(vessel)),
-        );
+        const open = openAt(date).filter((vessel) => !closed.has(vessel));
+        openOf.set(date, open);
       }
     },
-    async refresh(dates) {
+    /** Read the ledger: all of it at first, then these dates. */
+    async refresh(dates?: ReadonlySet<string>): Promise<void> {
       if (dates === undefined) return await lookAtAll();
       const stale = all.filter((date) => dates.has(date));
       await forEachAtOnce(stale, LIST_CONCURRENCY, look);

@@ -24,18 +24,14 @@ interface Sample {
   readonly count: number;
 }
 
-export interface Rate {
-  /** `nowMs`: of a clock that never goes back. */
-  add(nowMs: number, count: number): void;
-  /** Over the window at the most; undefined while too little was seen. */
-  readonly perSecond: number | undefined;
-}
+export type Rate = ReturnType<typeof createRate>;
 
-export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: RateOptions): Rate {
+export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: RateOptions) {
   let samples: Sample[] = [];
   let last: Sample | undefined;
   return {
-    add(nowMs, count) {
+    /** `nowMs`: of a clock that never goes back. */
+    add(nowMs: number, count: number): void {
       // Fewer than before: rows were dropped, receipts went, or another lake stands in the place of this one.
       if (last !== undefined && (nowMs - last.atMs > gapMs || count < last.count)) samples = [];
       last = { atMs: nowMs, count };
@@ -43,7 +39,8 @@ export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: 
       if (before === undefined || nowMs - before.atMs >= sampleMs) samples.push(last);
       samples = samples.filter(({ atMs }) => nowMs - atMs <= windowMs);
     },
-    get perSecond() {
+    /** Over the window at the most; undefined while too little was seen. */
+    get perSecond(): number | undefined {
       const [first] = samples;
       if (first === undefined || last === undefined || last.atMs - first.atMs < minMs) return undefined;
       return ((last.count - first.count) * 1_000) / (last.atMs - first.atMs);

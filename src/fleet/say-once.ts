@@ -3,30 +3,19 @@ import { codeOf, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { withoutRequestIds } from '../source/fetch/address.ts';
 
-/** Do `work`; its error is logged as `<failed>: <message>`, not thrown. Throws only when the signal is aborted. */
-export type Guard = (
-  what: string,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-  failed?: string,
-) => Promise<void>;
-
-interface Guarded {
-  readonly guard: Guard;
-  /**
-   * What went wrong the last time it was tried, if anything, by its code: the first of all that did. Anybody may read it:
-   * the message, which may name buckets and permissions, is the log's.
-   */
-  readonly trouble: string | undefined;
-  /** It is not tried any more; without a name, nothing is. */
-  forget(what?: string): void;
-}
+export type Guard = ReturnType<typeof createGuard>['guard'];
 
 /** `onFailure` is told of each failure, also of those that are not said again. */
-export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded {
+export function createGuard(log: Log, onFailure: () => void = () => {}) {
   const said = new Map<string, { readonly news: string; readonly code: string }>();
   return {
-    async guard(what, signal, work, failed = 'cannot plan now') {
+    /** Do `work`; its error is logged as `<failed>: <message>`, not thrown. Throws only when the signal is aborted. */
+    async guard(
+      what: string,
+      signal: AbortSignal,
+      work: () => Promise<void>,
+      failed = 'cannot plan now',
+    ): Promise<void> {
       try {
         await work();
         said.delete(what);
@@ -41,11 +30,16 @@ export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded
         said.set(what, { news, code });
       }
     },
-    get trouble() {
+    /**
+     * What went wrong the last time it was tried, if anything, by its code: the first of all that did. Anybody may read it:
+     * the message, which may name buckets and permissions, is the log's.
+     */
+    get trouble(): string | undefined {
       const [first] = said.values();
       return first && `cannot plan: ${first.code}`;
     },
-    forget(what) {
+    /** It is not tried any more; without a name, nothing is. */
+    forget(what?: string): void {
       if (what === undefined) said.clear();
       else said.delete(what);
     },

@@ -15,7 +15,7 @@ import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfi
 import { createLookBacks } from './look-backs.ts';
 import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
 import { createGuard } from './say-once.ts';
-import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
+import { createFailedWatch, createSnapshotWatch, createWarningWatch } from './watches.ts';
 
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
@@ -24,24 +24,13 @@ export interface SchedulerOptions extends PlanningPorts {
   readonly intervalMs?: number;
 }
 
-export interface Scheduler {
-  /** Plan every job that has a schedule now, and top up every backfill, once; what was done per job. */
-  planAll(signal: AbortSignal): Promise<Map<string, NightlyPlan>>;
-  /** One look: jobs that have fired, look-backs (which go on beside it until `stop`), and backfills. */
-  look(signal: AbortSignal): Promise<void>;
-  /** End the look-back under way. */
-  stop(): Promise<void>;
-  /** Look again and again until the signal is aborted. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Why this process cannot plan now. */
-  readonly trouble: string | undefined;
-}
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 const INTERVAL_MS = 10_000;
 /** Ten minutes, where it is looked every ten seconds. */
 const LONGEST_LOOK_RENEWALS = 30;
 
-export function createScheduler(options: SchedulerOptions): Scheduler {
+export function createScheduler(options: SchedulerOptions) {
   const { ports, log, jobs, state, intervalMs = INTERVAL_MS, onEvent } = options;
   const nightly = createNightly(options, state);
   const scheduled = jobs.filter((job) => job.schedule !== undefined);
@@ -55,25 +44,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const lookBacks = createLookBacks({ ...options, guard });
   const watched = { ...options, ...ports };
   const tellFailed = createFailedWatch(watched);
-  const tellRemarks = createRemarkWatch(watched);
+  const tellWarnings = createWarningWatch(watched);
   const tellSnapshots = createSnapshotWatch(watched, nightly.vesselsOf);
 
   /** Work on a backfill, or on all of them. */
-  const attempt = (what: string, signal: AbortSignal, work: () => Promise<void>, failed?: string) =>
-    guard(
-      what,
-      signal,
-      async () => {
-        try {
-          await work();
-          stuck.delete(what);
-        } catch (error) {
-          stuck.set(what, messageOf(error));
-          throw error;
-        }
-      },
-      failed,
-    );
+  function attempt(what: string, signal: AbortSignal, work: () => Promise<void>, failed?: string) {
+    const tried = async () => {
+      try {
+        await work();
+        stuck.delete(what);
+      } catch (error) {
+        stuck.set(what, messageOf(error));
+        throw error;
+      }
+    };
+    return guard(what, signal, tried, failed);
+  }
 
   async function topUpBackfills(signal: AbortSignal): Promise<void> {
     const damaged = new Map<string, DataError>();
@@ -120,7 +106,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
-    await guard('remarks', signal, tellRemarks);
+    await guard('warnings', signal, tellWarnings);
     await guard('the failed set', signal, tellFailed);
     await guard('snapshots', signal, tellSnapshots);
     // The nights come first, and backfills take the room that is left.
@@ -162,18 +148,23 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   return {
+    /** One look: jobs that have fired, look-backs (which go on beside it until `stop`), and backfills. */
     look,
-    get trouble() {
+    /** Why this process cannot plan now. */
+    get trouble(): string | undefined {
       return guarded.trouble;
     },
+    /** End the look-back under way. */
     stop: () => lookBacks.stop(),
-    async planAll(signal) {
+    /** Plan every job that has a schedule now, and top up every backfill, once; what was done per job. */
+    async planAll(signal: AbortSignal): Promise<Map<string, NightlyPlan>> {
       const plans = new Map<string, NightlyPlan>();
       for (const job of scheduled) plans.set(job.name, await nightly.plan(job, signal));
       await topUpBackfills(signal);
       return plans;
     },
-    async run(signal) {
+    /** Look again and again until the signal is aborted. Never rejects. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         // Both reject only when the signal is aborted.
         try {

@@ -1,4 +1,4 @@
-/** What a scheduler looks at now and then between its plans, and tells: days that failed, remarks, snapshots that stopped. */
+/** What a scheduler looks at now and then between its plans, and tells: days that failed, warnings, snapshots that stopped. */
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import {
@@ -15,7 +15,7 @@ import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
 import { lastSnapshotDate, readSnapshotDates } from '../lake/marks.ts';
 import { type KnownNotes, readNotes } from '../lake/notes.ts';
-import { describeRemarks, howToAccept } from '../lake/remarks.ts';
+import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
@@ -29,11 +29,11 @@ interface WatchOptions {
 
 /** Between looks: each reads the whole failed set. */
 const FAILED_LOOK_MS = 60_000;
-/** Between looks that cost requests to the store: for every vessel that has a remark, or a snapshot's mark. */
+/** Between looks that cost requests to the store: for every vessel that has a warning, or a snapshot's mark. */
 const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
-/** Remarks that are logged of one job and look; the rest is counted. */
+/** Warnings that are logged of one job and look; the rest is counted. */
 const SAID_AT_MOST = 20;
 
 /** Has so much time passed since it was last done? */
@@ -77,10 +77,10 @@ export function createFailedWatch({
 }
 
 /**
- * Remarks that stand open, told again and again: nobody may have seen them. A look at what the ledger has shown so far,
- * unless one has just been taken; a remark is logged once for each day that carries it on. Throws what the store throws.
+ * Warnings that stand open, told again and again: nobody may have seen them. A look at what the ledger has shown so far,
+ * unless one has just been taken; a warning is logged once for each day that carries it on. Throws what the store throws.
  */
-export function createRemarkWatch({
+export function createWarningWatch({
   jobs,
   ledger,
   clock,
@@ -93,16 +93,16 @@ export function createRemarkWatch({
     if (!interval.isOver()) return;
     interval.begin();
     for (const { name } of jobs) {
-      const open = await ledger.openRemarks(name);
-      onEvent?.({ kind: 'remarked', job: name, open });
+      const open = await ledger.openWarnings(name);
+      onEvent?.({ kind: 'warned', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
       for (const { day, warnings } of news.slice(0, SAID_AT_MOST))
         log.warn(
-          { vesselDay: formatVesselDay(day), remark: describeRemarks(warnings), accept: howToAccept(day) },
-          'a remark stands open',
+          { vesselDay: formatVesselDay(day), warning: describeWarnings(warnings), accept: howToAccept(day) },
+          'a warning stands open',
         );
       if (news.length > SAID_AT_MOST)
-        log.warn({ job: name, more: news.length - SAID_AT_MOST }, 'a remark stands open');
+        log.warn({ job: name, more: news.length - SAID_AT_MOST }, 'a warning stands open');
       for (const { day } of news) said.add(formatVesselDay(day));
     }
   };

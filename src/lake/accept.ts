@@ -1,5 +1,5 @@
 /**
- * Somebody says that something is right as it is. What is remarked of a vessel: of days that wait for series, and of the last
+ * Somebody says that something is right as it is. What is warned of a vessel: of days that wait for series, and of the last
  * published one. Or, once for a job, that series may go which its `select` does not mean any more: it is said of the `select`
  * that the job has, and of what is published by then; what `select` still means, and the source has lost, it does not cover.
  */
@@ -11,16 +11,16 @@ import { acceptedSelectKey, keyPrefix, parseNoteKey } from './keys.ts';
 import { listReceipts, readNote } from './ledger/ledger.ts';
 import { scanLedger } from './ledger/ledger-index.ts';
 import { receiptDates } from './ledger/newest-days.ts';
+import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 import {
-  describeRemark,
+  describeWarning,
   isAccepted,
   isWarningAccepted,
-  REMARK_MEMBERS,
-  Remarks,
   readAcceptance,
+  WARNING_MEMBERS,
+  Warnings,
   writeAcceptance,
-} from './remarks.ts';
-import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
+} from './warnings.ts';
 
 type Accepting =
   | { readonly state: 'nothing-to-accept' }
@@ -51,8 +51,8 @@ interface Loss {
   readonly comparedWith: ComparedSeries;
 }
 
-/** Accept what is remarked of a vessel of a job; done twice it is accepted once. Throws what the store throws. */
-export async function acceptRemark(ports: AcceptPorts, job: string, vessel: string): Promise<Accepting> {
+/** Accept what is warned of a vessel of a job; done twice it is accepted once. Throws what the store throws. */
+export async function acceptWarning(ports: AcceptPorts, job: string, vessel: string): Promise<Accepting> {
   const { store, clock } = ports;
   const newest = await newestReceipt(ports, job, vessel);
   const { remark, warnings = [], selectedSeries: selected = 0 } = newest ?? {};
@@ -65,7 +65,7 @@ export async function acceptRemark(ports: AcceptPorts, job: string, vessel: stri
   const series = Math.min(...losses.map(({ selected }) => selected));
   const texts = [
     ...(comparedWith ? [describeLoss(series, comparedWith)] : []),
-    ...warnings.map(describeRemark),
+    ...warnings.map(describeWarning),
   ];
   const said = { ...(comparedWith && { series }), texts };
   if (open.length === 0 && warnings.every((warning) => isWarningAccepted(before, warning)))
@@ -95,7 +95,7 @@ function describeLoss(series: number, { date, series: had, selectHash }: Compare
 
 export function describeAccepting(accepting: Accepting): string {
   if (accepting.state === 'nothing-to-accept')
-    return 'nothing to accept: no day waits for series, and the last one published has no remark';
+    return 'nothing to accept: no day waits for series, and the last one published has no warning';
   const { state, texts, waiting } = accepting;
   const what = texts.join('. ');
   if (state === 'accepted-before') return `accepted before: ${what}`;
@@ -115,13 +115,13 @@ async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string
   return losses;
 }
 
-/** The vessel's newest receipt, where it remarks anything. */
+/** The vessel's newest receipt, where it warnings anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
-  const remarks = new Remarks();
+  const warnings = new Warnings();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
-  await scanLedger({ ...question, members: REMARK_MEMBERS, take: (receipt) => remarks.add(receipt) });
-  return remarks.newest()[0];
+  await scanLedger({ ...question, members: WARNING_MEMBERS, take: (receipt) => warnings.add(receipt) });
+  return warnings.newest()[0];
 }
 
 interface SelectAcceptance {

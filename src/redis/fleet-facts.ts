@@ -7,10 +7,15 @@
  * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
 import { randomUUID } from 'node:crypto';
-import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
+import {
+  CONCURRENCY_LIMIT_RULES,
+  grownConcurrency,
+  grownRate,
+  RATE_LIMIT_RULES,
+} from '../core/model/limit-rules.ts';
 import type { RedisConnection } from './connection.ts';
-import type { Fact, FactKind, ProcessFacts } from './fleet-shapes.ts';
-import { readCount, readFact, readPositive, readProcessFacts } from './fleet-shapes.ts';
+import type { Fact, FactKind, LimitSeen, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
+import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
 import { fleetLookScript, fleetReportScript } from './lua/fleet-facts.ts';
 import { REDIS_NOW } from './lua/members.ts';
 import { SHARED_TIMES } from './shared-limit.ts';
@@ -32,6 +37,8 @@ const KEEP_FACTS_MS = 30 * 86_400_000;
 const MAX_PROCESSES = 200;
 const MAX_REPORT_BYTES = 64 << 10;
 const MAX_FACTS = 5_000;
+/** Steps of a limit that has grown: more than it takes, and what a look reckons at the most. */
+const MAX_GROWN = 1_000;
 
 /** A fact of the fleet: of a job, or of a backfill. */
 export interface FactName {
@@ -43,16 +50,13 @@ export interface FactName {
 export interface FleetReport {
   readonly process: ProcessFacts;
   readonly counts?: RequestCounts;
-  readonly facts: readonly (FactName & { readonly value: object })[];
-  readonly dropped: readonly FactName[];
+  /** Null: it is not told any more. */
+  readonly facts: readonly (FactName & { readonly value: object | null })[];
   /** The last one: the process is not shown any more. */
   readonly isLeaving?: boolean;
 }
 
-export interface FleetReporter {
-  /** Throws what Redis throws. A report that failed is to be sent again with the same counts, before others. */
-  send(report: FleetReport): Promise<void>;
-}
+export type FleetReporter = ReturnType<typeof createFleetReporter>;
 
 interface FactsOptions {
   readonly connection: Pick<RedisConnection, 'run'>;
@@ -63,33 +67,23 @@ interface FactsOptions {
 }
 
 /** The side of a process that reports. */
-export function createFleetReporter({
-  connection,
-  prefix,
-  redisNow = REDIS_NOW,
-}: FactsOptions): FleetReporter {
+export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }: FactsOptions) {
   const script = fleetReportScript(redisNow);
   const keys = factKeys(prefix);
-  const process = randomUUID();
   const always = {
-    process,
-    keepMs: KEEP_MS,
-    keepFactsMs: KEEP_FACTS_MS,
-    mostProcesses: 1_000,
-    mostFacts: MAX_FACTS,
-    sliceMs: REQUEST_SLICE_MS,
-    slices: REQUEST_SLICES,
+    ...{ process: randomUUID(), keepMs: KEEP_MS, keepFactsMs: KEEP_FACTS_MS },
+    ...{ mostProcesses: 1_000, mostFacts: MAX_FACTS, sliceMs: REQUEST_SLICE_MS, slices: REQUEST_SLICES },
   };
   let serial = 1;
   return {
-    async send({ process: facts, counts, facts: told, dropped, isLeaving = false }) {
+    /** Throws what Redis throws. A report that failed is to be sent again with the same counts, before others. */
+    async send({ process, counts, facts, isLeaving = false }: FleetReport): Promise<void> {
       const ask = {
         ...always,
         serial,
-        report: JSON.stringify(facts),
+        report: JSON.stringify(process),
         ...(counts && { counts }),
-        set: told.map((fact) => [fieldOf(fact), JSON.stringify(fact.value)]),
-        drop: dropped.map(fieldOf),
+        facts: facts.map((fact) => [fieldOf(fact), fact.value !== null && JSON.stringify(fact.value)]),
         leaving: isLeaving,
       };
       await connection.run(script, keys, [JSON.stringify(ask)]);
@@ -135,56 +129,64 @@ export async function lookAtFleet(
   names: readonly FactName[],
 ): Promise<FleetSeen> {
   const { connection, prefix, redisNow = REDIS_NOW, limits } = options;
-  const wanted = names.slice(0, MAX_FACTS);
   const want = {
-    aliveMs: ALIVE_MS,
-    mostProcesses: MAX_PROCESSES,
-    mostBytes: MAX_REPORT_BYTES,
-    names: REQUEST_COUNTS,
-    sliceMs: REQUEST_SLICE_MS,
-    slices: REQUEST_SLICES,
-    facts: wanted.map(fieldOf),
-    memberMs: SHARED_TIMES.ttlMs,
-    capRecoverMs: CONCURRENCY_LIMIT_RULES.recoverMs,
-    maxHoldMs: CONCURRENCY_LIMIT_RULES.maxHoldMs,
-    rate: RATE_LIMIT_RULES,
+    ...{ aliveMs: ALIVE_MS, memberMs: SHARED_TIMES.ttlMs, sliceMs: REQUEST_SLICE_MS, slices: REQUEST_SLICES },
+    ...{ mostProcesses: MAX_PROCESSES, mostBytes: MAX_REPORT_BYTES, names: REQUEST_COUNTS },
+    facts: names.slice(0, MAX_FACTS).map(fieldOf),
   };
   const keys = [...factKeys(prefix), ...limitKeys(prefix, limits)];
-  const answer = await connection.run(fleetLookScript(redisNow), keys, [JSON.stringify(want)]);
-  const [now, processes, requests, told, cap, pace] = answer as [string, ...(readonly unknown[])[]];
-  const texts = new Map(
-    wanted.map((name, index) => [fieldOf(name), (told as readonly (readonly string[] | null)[])[index]]),
-  );
+  const text = await connection.run(fleetLookScript(redisNow), keys, [JSON.stringify(want)]);
+  const { nowMs, processes, requests, facts, cap, pace } = readLook(String(text));
   return {
-    nowMs: readCount(now) ?? 0,
-    processes: (processes as readonly [string, string][]).flatMap(([ago, text]) => {
-      const facts = readProcessFacts(text);
-      return facts === undefined ? [] : [{ ...facts, agoMs: readCount(ago) ?? 0 }];
+    nowMs,
+    processes: Object.values(processes).flatMap(({ agoMs, text }) => {
+      const read = readProcessFacts(text);
+      return read === undefined ? [] : [{ ...read, agoMs }];
     }),
-    requests: (requests as readonly unknown[][]).map(([slice, ...counts]) => {
-      const named = REQUEST_COUNTS.map((name, index) => [name, readCount(counts[index]) ?? 0]);
-      return { fromMs: Number(slice) * REQUEST_SLICE_MS, ...(Object.fromEntries(named) as RequestCounts) };
+    requests: Object.values(requests).map(({ fromMs, ...counts }) => {
+      const named = REQUEST_COUNTS.map((name) => [name, countOf(counts[name])]);
+      return { fromMs, ...(Object.fromEntries(named) as RequestCounts) };
     }),
-    limits: limitsOf(cap!, pace!),
+    limits: limitsOf(cap, pace),
     fact(kind, of) {
-      const found = texts.get(fieldOf({ kind, of }));
-      const fact = found ? readFact(kind, found[1]!) : undefined;
-      return fact && { ...fact, agoMs: readCount(found![0]) ?? 0 };
+      const found = facts[fieldOf({ kind, of })];
+      const fact = found && readFact(kind, found.text);
+      return fact && { ...fact, agoMs: found.agoMs };
     },
   };
 }
 
-/** As the script answers: see there. */
-function limitsOf(cap: readonly unknown[], pace: readonly unknown[]): LimitsNow {
-  const [concurrency, concurrencySetting, inFlight, holdMs] = cap;
-  return {
-    concurrency: readPositive(concurrency),
-    concurrencySetting: readPositive(concurrencySetting),
-    inFlight: readCount(inFlight) ?? 0,
-    holdMs: readCount(holdMs) ?? 0,
-    pace: readPositive(pace[0]),
-    paceSetting: readPositive(pace[1]),
+/** As they have grown by the time of their state. */
+function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']): LimitsNow {
+  const changedMs = (
+    { timeMs, changed = timeMs }: LimitSeen,
+    { recoverMs }: { readonly recoverMs: number },
+  ) => Math.min(timeMs, Math.max(changed, timeMs - MAX_GROWN * recoverMs));
+  const { current, heldUntil = 0, timeMs, setting: limit = Infinity, inFlight } = cap;
+  const capNow = current !== undefined && {
+    ...{ current: Math.floor(current), changedMs: changedMs(cap, CONCURRENCY_LIMIT_RULES) },
   };
+  const { rate, forgetAt = Infinity, setting: paceLimit = Infinity } = pace;
+  const paceNow = rate !== undefined && { rate, forgetAt, changedMs: changedMs(pace, RATE_LIMIT_RULES) };
+  const { recoverMs, maxHoldMs } = CONCURRENCY_LIMIT_RULES;
+  return {
+    concurrency: finite(capNow && grownConcurrency(capNow, limit, timeMs, recoverMs).current),
+    concurrencySetting: finite(Math.floor(limit)),
+    inFlight,
+    holdMs: Math.round(Math.min(maxHoldMs, Math.max(0, heldUntil - timeMs))),
+    pace: finite(paceNow && grownRate(paceNow, paceLimit, pace.timeMs, RATE_LIMIT_RULES).rate),
+    paceSetting: finite(paceLimit),
+  };
+}
+
+/** Undefined for what is no limit. */
+const finite = (limit: number | false) =>
+  limit !== false && limit > 0 && limit < Infinity ? limit : undefined;
+
+/** 0 for what is no count. */
+function countOf(text: unknown): number {
+  const count = Number(text);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }
 
 function fieldOf({ kind, of }: FactName): string {

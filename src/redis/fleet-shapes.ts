@@ -103,14 +103,31 @@ function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
   }
 }
 
-/** A whole number that a script of ours answers as text; undefined for what is none. */
-export function readCount(text: unknown): number | undefined {
-  const number = typeof text === 'string' ? Number(text) : text;
-  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+/** What a limit's state has, by its own time. */
+export interface LimitSeen {
+  readonly timeMs: number;
+  readonly setting?: number;
+  readonly changed?: number;
 }
 
-/** A number above zero; undefined for what is none. */
-export function readPositive(text: unknown): number | undefined {
-  const number = typeof text === 'string' && text !== '' ? Number(text) : Number.NaN;
-  return Number.isFinite(number) && number > 0 ? number : undefined;
+/** Of the script. Texts and counts may be anybody's. */
+export interface LookAnswer {
+  readonly nowMs: number;
+  /** Lists are objects where they are empty. */
+  readonly processes: Readonly<Record<string, { readonly agoMs: number; readonly text: string }>>;
+  readonly requests: Readonly<
+    Record<string, { readonly fromMs: number } & Readonly<Record<string, unknown>>>
+  >;
+  readonly facts: Readonly<Record<string, { readonly agoMs: number; readonly text: string }>>;
+  readonly cap: LimitSeen & {
+    readonly current?: number;
+    readonly heldUntil?: number;
+    readonly inFlight: number;
+  };
+  readonly pace: LimitSeen & { readonly rate?: number; readonly forgetAt?: number };
+}
+
+/** The answer of our own script, whose texts and counts are read one by one. */
+export function readLook(text: string): LookAnswer {
+  return JSON.parse(text) as LookAnswer;
 }

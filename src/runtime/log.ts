@@ -6,9 +6,7 @@ import { currentLogFields } from '../core/model/log-context.ts';
 
 interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Short lines instead of JSON. */
   readonly readable: boolean;
-  /** Takes whole lines. */
   readonly write: (line: string) => void;
   /** Trace that the process works for, where what is being done has no other. */
   readonly traceId?: string | undefined;

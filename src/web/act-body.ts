@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { cleanForeignText, shortName } from '../core/errors.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../core/model/index.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
-import type { Act } from './answers.ts';
 import { WebError } from './web-error.ts';
 
 /** Of one backfill; the queue plans them one by one. */
@@ -19,6 +18,7 @@ const id = z
   .refine((text) => parseBackfillKey(backfillKey(text)) === text, 'expected the id of a backfill');
 
 const ACT = z.discriminatedUnion('act', [
+  // `allowShrink`: publish it although series have lost readings: somebody's decision.
   z.strictObject({ act: z.literal('try-again'), job, vessel, date, allowShrink: z.boolean() }),
   z.strictObject({ act: z.literal('try-failed-again'), job }),
   z.strictObject({
@@ -34,9 +34,13 @@ const ACT = z.discriminatedUnion('act', [
   }),
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
   z.strictObject({ act: z.literal('lift-hold') }),
+  // Of everybody who has signed in.
   z.strictObject({ act: z.literal('end-all-sessions') }),
-  z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
+  z.strictObject({ act: z.literal('accept-warning'), job, vessel }),
 ]);
+
+/** A JSON body of one of these; the answer is an ActAnswer. */
+export type Act = z.infer<typeof ACT>;
 
 /** Throws WebError 400 `usage`: what was found, and what was expected. */
 export function readAct(body: unknown): Act {
@@ -62,7 +66,7 @@ function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':
       return `${act.job}/${act.vessel}/${act.date}`;
-    case 'accept-remark':
+    case 'accept-warning':
       return `${act.job}/${act.vessel}`;
     case 'try-failed-again':
       return act.job;

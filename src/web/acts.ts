@@ -9,11 +9,11 @@ import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
 import { addDays, type Clock, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
-import { liftHold, readHold } from '../fleet/hold-acts.ts';
+import { liftHold, readHold } from '../fleet/queue/hold.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
-import { acceptRemark, describeAccepting } from '../lake/accept.ts';
-import { namesOf, readAct } from './act-body.ts';
-import type { Act, ActAnswer } from './answers.ts';
+import { acceptWarning, describeAccepting } from '../lake/accept.ts';
+import { type Act, namesOf, readAct } from './act-body.ts';
+import type { ActAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { askRedis, WebError } from './web-error.ts';
@@ -66,7 +66,7 @@ type WebFleet = NonNullable<WebPorts['fleet']>;
  * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
  */
 async function perform(ports: ActPorts, act: Act): Promise<string> {
-  if (act.act === 'accept-remark') return await accept(ports, act);
+  if (act.act === 'accept-warning') return await accept(ports, act);
   if (act.act === 'end-all-sessions') {
     await ports.ended.endAll();
     return 'all sessions have ended: everybody who looks or acts signs in again';
@@ -105,19 +105,13 @@ async function tryDay(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-again'>)
   const { vessel, date, allowShrink } = act;
   const day = { job: act.job, vessel, date };
   const { planning, queue } = fleet;
-  const tried = await tryAgain(
-    { queue, ports: planning.ports },
-    jobNamed(ports.jobs, act.job),
-    day,
-    allowShrink,
-  );
+  const job = jobNamed(ports.jobs, act.job);
+  const tried = await tryAgain({ queue, ports: planning.ports }, job, day, allowShrink);
   const name = formatVesselDay(day);
-  if (tried === 'not-due')
-    throw new WebError(
-      409,
-      'not-due',
-      `${name} is not due: its day is not over, or cannot be exported any more`,
-    );
+  if (tried === 'not-due') {
+    const text = `${name} is not due: its day is not over, or cannot be exported any more`;
+    throw new WebError(409, 'not-due', text);
+  }
   if (tried === 'under-way' && allowShrink) {
     const text = `${name} is being exported now, and not with fewer readings`;
     throw new WebError(409, 'under-way', `${text}: wait for its end, and try again if it is refused`);
@@ -129,7 +123,7 @@ async function tryDay(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-again'>)
 async function tryFailed(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-failed-again'>): Promise<string> {
   const { name } = jobNamed(ports.jobs, act.job);
   const { released, refused, noRoom } = await tryFailedAgain(fleet.queue, name);
-  const [first, ...rest] = [
+  const said = [
     released > 0 &&
       `${countOf(released, 'vessel-day')} of ${name} ${released === 1 ? 'is' : 'are'} in the queue again`,
     released === 0 && `${name} has no failed vessel-day to try again`,
@@ -138,7 +132,7 @@ async function tryFailed(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-faile
     noRoom > 0 &&
       `${countOf(noRoom, 'vessel-day')} stay${noRoom === 1 ? 's' : ''} failed, as the queue is full: try again later`,
   ].filter((text) => text !== false);
-  return `${[first, ...rest].join('; ')}${released > 0 ? await whileOnHold(fleet) : ''}`;
+  return `${said.join('; ')}${released > 0 ? await whileOnHold(fleet) : ''}`;
 }
 
 async function start(ports: WebPorts, fleet: WebFleet, act: ActOf<'start-backfill'>): Promise<string> {
@@ -170,9 +164,9 @@ async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string
   }
 }
 
-async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
+async function accept(ports: WebPorts, act: ActOf<'accept-warning'>): Promise<string> {
   const { name } = jobNamed(ports.jobs, act.job);
-  const accepting = await acceptRemark(ports, name, act.vessel);
+  const accepting = await acceptWarning(ports, name, act.vessel);
   const said = `${name}/${act.vessel}: ${describeAccepting(accepting)}`;
   if (accepting.state === 'nothing-to-accept') throw new WebError(409, accepting.state, said);
   return said;
@@ -180,12 +174,10 @@ async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<str
 
 async function whileOnHold(fleet: WebFleet): Promise<string> {
   const hold = await readHold(fleet);
-  return hold === undefined
-    ? ''
-    : `. The queue is on hold for '${hold.code}': nothing is exported until it goes on`;
+  return hold ? `. The queue is on hold for '${hold.code}': nothing is exported until it goes on` : '';
 }
 
-type FleetAct = Exclude<Act, { readonly act: 'accept-remark' | 'end-all-sessions' }>;
+type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-sessions' }>;
 
 /** Vessels in a command that somebody is to type. */
 const MAX_TYPED = 20;

@@ -3,8 +3,12 @@
  * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
  */
 import type { CellState } from '../audit/status/cells.ts';
-import type { Dataset, Layout, Note, Receipt } from '../core/model/index.ts';
+import type { Dataset, Job, Layout, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import type { Hold } from '../fleet/queue/hold.ts';
+import type { KindCount } from '../fleet/queue/read-queue.ts';
+import type { Backfill } from '../lake/backfills.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
+import type { Act } from './act-body.ts';
 
 /** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
 export interface ErrorAnswer {
@@ -36,19 +40,14 @@ export interface AboutAnswer {
   readonly nowMs: number;
   /** False where the page is served from a lake alone. */
   readonly hasFleet: boolean;
-  readonly jobs: readonly AboutJob[];
-}
-interface AboutJob {
-  readonly name: string;
-  readonly dataset: Dataset;
-  readonly hasSchedule: boolean;
+  readonly jobs: readonly (Pick<Job, 'name' | 'dataset'> & { readonly hasSchedule: boolean })[];
 }
 
 /** States of cells: those of `status`, and of what the queue knows besides. */
 export const CELL_LETTERS = {
   published: 'p',
-  /** Published, and a remark of it stands open. */
-  remarked: 'k',
+  /** Published, and a warning of it stands open. */
+  warned: 'k',
   empty: 'e',
   missing: 'm',
   /** Missing, stale or not asked for, and in the queue. */
@@ -84,25 +83,18 @@ export interface CoverageAnswer {
   readonly rows: number;
   /** First date of the job's ledger, whatever was asked; null where nothing is published. */
   readonly firstDate: string | null;
-  readonly oldestGap: { readonly vessel: string; readonly date: string } | null;
-  readonly lastPublished: {
-    readonly vessel: string;
-    readonly date: string;
-    readonly finishedAt: string;
-  } | null;
+  readonly oldestGap: Pick<VesselDay, 'vessel' | 'date'> | null;
+  readonly lastPublished: Pick<Receipt, 'vessel' | 'date' | 'finishedAt'> | null;
   /** Why days failed, were refused or wait: the first 5,000 by date; `troubleCount` is how many there are. */
   readonly troubles: readonly CoverageTrouble[];
   readonly troubleCount: number;
-  readonly remarks: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
+  readonly warnings: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
 }
 export type CoverageTrouble = Pick<Note, 'vessel' | 'date' | 'state' | 'code' | 'message'>;
 
 /** `GET /api/jobs/:job/days/:vessel/:date` */
-export interface VesselDayAnswer {
-  readonly job: string;
+export interface VesselDayAnswer extends VesselDay {
   readonly dataset: Dataset;
-  readonly vessel: string;
-  readonly date: string;
   readonly state: CellState;
   readonly readAtMs: number;
   readonly receipt: Receipt | null;
@@ -110,7 +102,7 @@ export interface VesselDayAnswer {
   readonly durationMs: number | null;
   /** What was tried last and why it failed, whether the day was published after it, and what to do next. */
   readonly note: (Note & { readonly next: string; readonly isOver: boolean }) | null;
-  readonly remark: { readonly message: string; readonly accepted: boolean } | null;
+  readonly warning: { readonly message: string; readonly accepted: boolean } | null;
   /** An attempt under way, or one that was broken off. */
   readonly claim: {
     readonly epoch: number;
@@ -171,24 +163,13 @@ export interface DaySeries {
  */
 export interface FleetAnswer {
   readonly readAtMs: number;
-  readonly hold: {
-    readonly code: string;
-    readonly message: string;
-    /** Null: nobody knows. */
-    readonly host: string | null;
-    readonly sinceMs: number | null;
-  } | null;
+  readonly hold: Hold | null;
   readonly running: readonly RunningDay[];
   /**
    * Vessel-days in the queue by kind (`nightly`, `reconcile`, `backfill`), by state; of those that are delayed or have
    * failed the first thousand each, and what was not looked at as `other`.
    */
-  readonly queue: readonly {
-    readonly kind: string;
-    readonly waiting: number;
-    readonly delayed: number;
-    readonly failed: number;
-  }[];
+  readonly queue: readonly KindCount[];
   readonly limits: {
     readonly concurrency: {
       readonly now: number;
@@ -210,15 +191,10 @@ export interface FleetAnswer {
   }[];
   /** `run` and `backfill` are somebody's command, while it lasts. */
   readonly processes: readonly Timed<Omit<ProcessFacts, 'upMs' | 'running'> & { readonly seenMs: number }>[];
-  readonly backfills: readonly ({
-    readonly id: string;
-    readonly job: string;
-    readonly from: string;
-    readonly to: string;
-    readonly vessels: readonly string[];
-    readonly paused: boolean;
-    readonly createdAt: string;
-  } & { readonly [F in keyof Fact<'backfill'>]: number | null })[];
+  readonly backfills: readonly (Pick<
+    Backfill,
+    'id' | 'job' | 'from' | 'to' | 'vessels' | 'paused' | 'createdAt'
+  > & { readonly [F in keyof Fact<'backfill'>]: number | null })[];
   /** `found`: vessel-days by what was found: `unchanged`, `changed`, … */
   readonly lookBacks: readonly (Fact<'look-back'> & { readonly job: string })[];
   /** Of every job, as the scheduler that plans said last; jobs without a schedule are planned by hand. */
@@ -230,30 +206,7 @@ type Timed<T> = T & { readonly startedMs: number };
 /** With the process that exports it. */
 type RunningDay = Timed<Omit<RunningFacts, 'forMs'> & Pick<ProcessFacts, 'host' | 'pid'>>;
 
-/** `POST /api/acts`, a JSON body of one of these; the answer is an ActAnswer. */
-export type Act =
-  | {
-      readonly act: 'try-again';
-      readonly job: string;
-      readonly vessel: string;
-      readonly date: string;
-      /** Publish it although series have lost readings: somebody's decision. */
-      readonly allowShrink: boolean;
-    }
-  | { readonly act: 'try-failed-again'; readonly job: string }
-  | {
-      readonly act: 'start-backfill';
-      readonly job: string;
-      readonly from: string;
-      readonly to: string;
-      readonly vessels: readonly string[];
-      readonly allowShrink: boolean;
-    }
-  | { readonly act: 'pause-backfill' | 'resume-backfill' | 'cancel-backfill'; readonly id: string }
-  | { readonly act: 'lift-hold' }
-  /** Of everybody who has signed in. */
-  | { readonly act: 'end-all-sessions' }
-  | { readonly act: 'accept-remark'; readonly job: string; readonly vessel: string };
+export type { Act };
 /** What was done, as a sentence. */
 export interface ActAnswer {
   readonly message: string;

@@ -6,7 +6,7 @@ import type { StatusMemory } from '../audit/status/status-memory.ts';
 import { createTurns } from '../core/concurrency.ts';
 import { cleanMessage, datesBetween, formatVesselDay, type Job } from '../core/model/index.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
-import { describeRemarks } from '../lake/remarks.ts';
+import { describeWarnings } from '../lake/warnings.ts';
 import { CELL_LETTERS, type CoverageAnswer, type CoverageTrouble } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
@@ -42,11 +42,11 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   const sum = createCoverageSum();
   const troubles = createTroubles();
   const names = queue === 'away' ? undefined : queue;
-  const remarked = new Map(status.remarks.map(({ day }) => [day.vessel, day.date]));
-  const isRemarked = ({ day }: Coverage) => remarked.get(day.vessel) === day.date;
+  const warned = new Map(status.warnings.map(({ day }) => [day.vessel, day.date]));
+  const isWarned = ({ day }: Coverage) => warned.get(day.vessel) === day.date;
   const turn = createTurns();
   for (const cell of status.cells) {
-    const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isRemarked: isRemarked(cell) });
+    const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isWarned: isWarned(cell) });
     sum.add(cell);
     if (trouble !== undefined)
       troubles.add({
@@ -69,9 +69,9 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
       finishedAt: lastPublished.finishedAt,
     },
     ...troubles.end(),
-    remarks: status.remarks.map(({ day: { vessel, date }, warnings }) => ({
+    warnings: status.warnings.map(({ day: { vessel, date }, warnings }) => ({
       ...{ vessel, date },
-      message: describeRemarks(warnings),
+      message: describeWarnings(warnings),
     })),
   };
 }

@@ -68,14 +68,9 @@ export async function dayDetail(
   if (named === undefined || formatVesselDay(named) !== formatVesselDay(day))
     return { problem: `the receipt names ${key} as its detail, which is not of this vessel-day` };
   const found = await findDetail(store, receipt);
-  if (found.version === null)
-    return { problem: `${key}: the detail is gone; 'vessel-export verify' says more` };
-  const { detail } = found;
-  if (detail === undefined)
-    return {
-      problem: `${key}: the detail is not the one that the receipt names; 'vessel-export verify' says more`,
-    };
-  return { detail };
+  if (found.detail !== undefined) return { detail: found.detail };
+  const what = found.version === null ? 'gone' : 'not the one that the receipt names';
+  return { problem: `${key}: the detail is ${what}; 'vessel-export verify' says more` };
 }
 
 /** Readings of each hour over all series: ours and the source's. */
@@ -92,9 +87,9 @@ function hourTotals(counts: CountsJson): number[] {
 /** Most rows first; those that were selected and had none are last. */
 export function seriesOf(date: string, { ours, series = {} }: Detail, known: KnownSeries): DaySeries[] {
   const counts = DayCounts.fromJson(dateToMicros(date), ours);
-  const names = new Map(Object.entries(series));
-  const ids = new Set([...counts.ids(), ...names.keys()]);
-  const found = [...ids].map((id): DaySeries => {
+  const names = new Map<string, unknown>(Object.entries(series));
+  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null);
+  const found = [...new Set([...counts.ids(), ...names.keys()])].map((id): DaySeries => {
     const span = counts.seriesSpan(id);
     return {
       id,
@@ -107,8 +102,6 @@ export function seriesOf(date: string, { ours, series = {} }: Detail, known: Kno
   });
   return found.sort((a, b) => b.rows - a.rows || ((a.name ?? a.id) < (b.name ?? b.id) ? -1 : 1));
 }
-
-const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null);
 
 type DayVersion = VesselDayAnswer['versions'][number];
 

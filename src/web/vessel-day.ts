@@ -24,7 +24,7 @@ import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readLayout } from '../lake/lake-file.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
-import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
+import { describeWarnings, openWarnings, readAcceptance, warningsOf } from '../lake/warnings.ts';
 import type { VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 import { createKnownSeries, dayDetail, dayVersions, hoursOf, seriesOf } from './vessel-day-details.ts';
@@ -94,12 +94,12 @@ export async function answerVesselDay(
   problems.push(...status.damages.map(messageOf));
   if (Array.isArray(job.vessels) && !job.vessels.includes(day.vessel))
     problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
-  const remark = await remarkOf(ports, receipt);
-  const [facts, versions, file, isRemarked] = await Promise.all([
+  const warning = await warningOf(ports, receipt);
+  const [facts, versions, file, isWarned] = await Promise.all([
     detailFacts(ports, day, receipt, problems),
     layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
     receipt === undefined ? undefined : dayFile(store, day, receipt),
-    remark?.accepted === false && isNewest(ports, day, receipt!),
+    warning?.accepted === false && isNewest(ports, day, receipt!),
   ]);
   if (receipt?.object && file === undefined)
     problems.push(`${receipt.object.key}: the receipt names this object, and it is not there`);
@@ -107,7 +107,7 @@ export async function answerVesselDay(
   return {
     ...day,
     dataset: job.dataset,
-    state: stateOf(status.coverage, { queued: inQueue ?? undefined, isRemarked }).state,
+    state: stateOf(status.coverage, { queued: inQueue ?? undefined, isWarned }).state,
     readAtMs: ports.clock.nowMs(),
     receipt: receipt ?? null,
     durationMs: receipt === undefined ? null : durationMsOf(receipt),
@@ -117,7 +117,7 @@ export async function answerVesselDay(
         isOver: receipt !== undefined && isOvertaken(note, receipt),
       }) ??
       null,
-    remark,
+    warning,
     claim: claimFacts(ports, claims, receipt),
     queued,
     logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
@@ -132,18 +132,18 @@ function objectUrl({ job, vessel, date }: VesselDay): string {
   return `/api/jobs/${job}/days/${vessel}/${date}/object`;
 }
 
-async function remarkOf(
+async function warningOf(
   { store }: WebPorts,
   receipt: Receipt | undefined,
-): Promise<VesselDayAnswer['remark']> {
+): Promise<VesselDayAnswer['warning']> {
   const all = receipt === undefined ? [] : warningsOf(receipt);
   if (receipt === undefined || all.length === 0) return null;
   const open = openWarnings(receipt, await readAcceptance(store, receipt.job, receipt.vessel));
   const accepted = open.length === 0;
-  return { message: describeRemarks(accepted ? all : open), accepted };
+  return { message: describeWarnings(accepted ? all : open), accepted };
 }
 
-/** What stands open is what the vessel's newest receipt says: the next day carries a remark on, or is without it again. */
+/** What stands open is what the vessel's newest receipt says: the next day carries a warning on, or is without it again. */
 async function isNewest({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
   const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
   return next === undefined || next.startedAt < startedAt;

@@ -2,7 +2,6 @@
 import { endsWithin } from '../core/concurrency.ts';
 import { messageOf, VesselExportError } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
-import type { WebPorts } from './ports.ts';
 
 /** `status` 4xx or 5xx. The message is shown to who asked: what was found, what was expected, what to do next. */
 export class WebError extends VesselExportError {
@@ -18,7 +17,7 @@ const PATIENCE_MS = 2_000;
 
 interface RedisQuestion<T> {
   /** The connection that is asked. */
-  readonly redis: Pick<NonNullable<WebPorts['fleet']>['redis'], 'status'>;
+  readonly redis: { readonly status: string };
   readonly clock: Clock;
   readonly asked: Promise<T>;
   /** What is not known, or not done, without an answer: the end of a sentence. */

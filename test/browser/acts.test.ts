@@ -225,7 +225,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     expect(await page.getByRole('group').count()).toBe(0);
     await page.context().close();
     await open();
-    for (const state of ['published', 'empty', 'running', 'not-due', 'remarked'])
+    for (const state of ['published', 'empty', 'running', 'not-due', 'warned'])
       expect(await mount({ kind: 'day', ...DAY, state }), state).toBe(false);
   });
 

@@ -80,7 +80,7 @@ export function answerOf(
     firstGaps,
     ...{ from, to, vessels, cells: cells.map((state) => CELL_LETTERS[state]).join('') },
     ...{ totals: totals as CoverageAnswer['totals'], firstDate: from, oldestGap: null, lastPublished: null },
-    ...{ troubles: [], troubleCount: 0, remarks: [] },
+    ...{ troubles: [], troubleCount: 0, warnings: [] },
   };
 }
 

@@ -35,7 +35,7 @@ import {
 const DAYS = 200;
 const WORDS: Readonly<Partial<Record<CellState, string>>> = {
   published: 'complete',
-  remarked: 'remark',
+  warned: 'warning',
   'not-due': 'not due',
 };
 const TROUBLE: readonly CellState[] = ['failed', 'missing', 'stale', 'waiting'];
@@ -256,7 +256,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await page.waitForURL('**/day/measurements/**');
   });
 
-  test('who may act gets the buttons: failed days again, and each remark accepted', async () => {
+  test('who may act gets the buttons: failed days again, and each warning accepted', async () => {
     const password = 'a password to act!';
     const store = createLocalStore(folder.path);
     const ports = { store, jobs: [MADE_UP_JOB], clock: createManualClock(made.nowMs) };
@@ -264,14 +264,14 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await using map = await openCoverage(browser!, `${own.url}/coverage/measurements`);
     const { page } = map;
     const again = page.getByRole('button', { name: 'Try failed days again' });
-    const accept = page.getByRole('button', { name: 'Accept the remark…' });
+    const accept = page.getByRole('button', { name: 'Accept the warning…' });
     expect([await again.count(), await accept.count()]).toEqual([0, 0]);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('textbox', { name: 'Your name' }).fill('Ada');
     await page.locator('dialog input[type=password]').fill(password);
     await page.locator('dialog input[type=password]').press('Enter');
     await again.waitFor();
-    expect(await accept.count()).toBe(Math.min(10, made.totals.remarked));
+    expect(await accept.count()).toBe(Math.min(10, made.totals.warned));
     expect(map.faults).toEqual([]);
   });
 

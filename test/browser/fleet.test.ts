@@ -139,7 +139,6 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
           value: { due: 1_000, done: 250, failed: 3, queued: 40, vesselDaysPerHour: 500, secondsLeft: 5_400 },
         },
       ],
-      dropped: [],
     });
     const south = row(page, 'south');
     await south.waitFor(SLOW);
@@ -248,7 +247,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     };
     const { connection, prefix } = fleet.fleet;
     const { page, faults } = await browser!.open(`${served.url}/fleet`);
-    await createFleetReporter(fleet.fleet).send({ process: facts, facts: [], dropped: [] });
+    await createFleetReporter(fleet.fleet).send({ process: facts, facts: [] });
     const [process] = await connection.client.zrange(`${prefix}:fleet:seen`, '0', '0');
     const heardOf = async (agoMs: number) => {
       const [seconds] = await connection.client.time();

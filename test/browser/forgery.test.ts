@@ -14,7 +14,7 @@ import { servePage, signIn } from '../helpers/web.ts';
 
 const ACT = 'a password to act!';
 const JOBS = [{ name: 'measurements', dataset: 'measurements' }] as unknown as Job[];
-const BODY = JSON.stringify({ act: 'accept-remark', job: 'measurements', vessel: 'IMO9321483' });
+const BODY = JSON.stringify({ act: 'accept-warning', job: 'measurements', vessel: 'IMO9321483' });
 
 const browser = await browserForTests();
 

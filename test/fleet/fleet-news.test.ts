@@ -159,10 +159,10 @@ test('what the scheduler that plans learned is told at once and again and again,
   await clock.advance(4_000);
   bench.away = false;
   await clock.advance(2_000);
-  expect(sent.at(-1)!.dropped).toEqual([{ kind: 'backfill', of: 'b-1' }]);
+  expect(sent.at(-1)!.facts).toContainEqual({ kind: 'backfill', of: 'b-1', value: null });
   news.onEvent({ kind: 'lead', leads: false });
   await clock.advance(60_000);
-  expect(sent.at(-1)).toMatchObject({ facts: [], dropped: [], process: { leads: false } });
+  expect(sent.at(-1)).toMatchObject({ facts: [], process: { leads: false } });
   await stop();
 });
 

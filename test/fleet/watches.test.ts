@@ -1,12 +1,12 @@
-/** The scheduler tells what failed and what was refused, and remarks that stand open until they are accepted. */
+/** The scheduler tells what failed and what was refused, and warnings that stand open until they are accepted. */
 import { expect, test } from 'vitest';
-import { type Job, type SeriesRemark, silentLog } from '../../src/core/model/index.ts';
+import { type FewerSeriesWarning, type Job, silentLog } from '../../src/core/model/index.ts';
 import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { createFailedWatch, createRemarkWatch } from '../../src/fleet/watches.ts';
+import { createFailedWatch, createWarningWatch } from '../../src/fleet/watches.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
-import { writeAcceptance } from '../../src/lake/remarks.ts';
+import { writeAcceptance } from '../../src/lake/warnings.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
@@ -57,7 +57,7 @@ test('what failed is counted in the failed set and what was refused in the lake,
 
 const [VESSEL, OTHER] = ['IMO9321483', 'IMO9322853'];
 const JOB = { name: 'measurements' } as Job;
-const REMARK: SeriesRemark = {
+const WARNING: FewerSeriesWarning = {
   kind: 'fewer-series',
   missing: 8,
   names: ['Draught', 'Speed', 'Wind'],
@@ -65,22 +65,22 @@ const REMARK: SeriesRemark = {
   comparedWith: { date: '2026-01-04', finishedAt: '2026-01-05T06:00:00.000Z', series: 10 },
 };
 
-test('a remark is counted and logged once a day until it is accepted', async () => {
+test('a warning is counted and logged once a day until it is accepted', async () => {
   const store = createMemoryStore();
   const clock = createManualClock();
   const ledger = createLedgerView(store);
   const logged: string[] = [];
   const counted: number[] = [];
-  const look = createRemarkWatch({
+  const look = createWarningWatch({
     jobs: [JOB],
     ledger,
     clock,
     log: { ...silentLog, warn: (fields) => void logged.push((fields as { vesselDay: string }).vesselDay) },
     onEvent: (event) => {
-      if (event.kind === 'remarked') counted.push(event.open.length);
+      if (event.kind === 'warned') counted.push(event.open.length);
     },
   });
-  const publish = async (vessel: string, date: string, remark?: SeriesRemark) => {
+  const publish = async (vessel: string, date: string, remark?: FewerSeriesWarning) => {
     const day = { job: JOB.name, vessel, date };
     await writeReceipt(store, makeReceipt(day, { selectedSeries: 2, ...(remark && { remark }) }));
     await ledger.ofDate(JOB.name, date);
@@ -90,14 +90,14 @@ test('a remark is counted and logged once a day until it is accepted', async () 
     await look();
   };
 
-  await publish(VESSEL!, '2026-01-05', REMARK);
+  await publish(VESSEL!, '2026-01-05', WARNING);
   await publish(OTHER!, '2026-01-05');
   await look();
   await look();
   await later();
   expect({ counted, logged }).toEqual({ counted: [1, 1], logged: [`measurements/${VESSEL}/2026-01-05`] });
 
-  await publish(VESSEL!, '2026-01-06', REMARK);
+  await publish(VESSEL!, '2026-01-06', WARNING);
   await later();
   expect(logged.at(-1)).toBe(`measurements/${VESSEL}/2026-01-06`);
 

@@ -1,7 +1,7 @@
 /** Exports and verify of a lake in this process, without a command line: what tests of many small days are made of. */
 import type { App, AppOverrides } from '../../src/app.ts';
 import { openApp } from '../../src/app.ts';
-import type { Finding, Remark } from '../../src/audit/verify/findings.ts';
+import type { Finding, VerifyWarning } from '../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../src/audit/verify/object-check.ts';
 import { verifyLake } from '../../src/audit/verify/verify-lake.ts';
 import type { Job } from '../../src/core/model/index.ts';
@@ -43,7 +43,7 @@ interface VerifyOptions extends Range {
 
 interface Verified {
   readonly findings: readonly Finding[];
-  readonly remarks: readonly Remark[];
+  readonly warnings: readonly VerifyWarning[];
 }
 
 export interface LakeApp {
@@ -82,15 +82,15 @@ export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
     },
     async verify(asked = {}) {
       const { deep = false, store = app.store } = asked;
-      const [findings, remarks]: [Finding[], Remark[]] = [[], []];
+      const [findings, warnings]: [Finding[], VerifyWarning[]] = [[], []];
       const tools = { client: app.client, tempDir: config.settings.TEMP_DIR };
       const request = { ...rangeOf(asked), ...(deep && { deep: tools }) };
       const onDay = (day: Verified) => {
         findings.push(...day.findings);
-        remarks.push(...day.remarks);
+        warnings.push(...day.warnings);
       };
       await verifyLake({ store, log: silentLog }, request, { onPlanned() {}, onBytes() {}, onDay }, signal);
-      return { findings, remarks };
+      return { findings, warnings };
     },
     [Symbol.asyncDispose]: () => app.close(),
   };

@@ -5,7 +5,14 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Job, Note, ProcessId, Receipt, SeriesRemark, VesselDay } from '../../src/core/model/index.ts';
+import type {
+  FewerSeriesWarning,
+  Job,
+  Note,
+  ProcessId,
+  Receipt,
+  VesselDay,
+} from '../../src/core/model/index.ts';
 import { addDays, datesBetween } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
@@ -71,7 +78,7 @@ export interface MadeUpLedger {
   readonly totals: Readonly<Record<CellState, number>>;
 }
 
-type Look = Exclude<CellState, 'queued' | 'remarked'>;
+type Look = Exclude<CellState, 'queued' | 'warned'>;
 interface Cell {
   readonly state: Look;
   /** What lies in the lake: `damaged` is a receipt that cannot be read. */
@@ -107,9 +114,9 @@ function cellOf(vessel: number, day: number, days: number): Cell {
   return published;
 }
 
-/** Vessels whose newest receipt has a remark; that of every second one is accepted. */
-const hasRemark = (vessel: number) => vessel % 10 === 1;
-const isRemarkAccepted = (vessel: number) => vessel % 20 === 1;
+/** Vessels whose newest receipt has a warning; that of every second one is accepted. */
+const hasWarning = (vessel: number) => vessel % 10 === 1;
+const isWarningAccepted = (vessel: number) => vessel % 20 === 1;
 
 /** What is in the ledger, without writing it. */
 export function madeUpLedger(options: MadeUpOptions = {}): MadeUpLedger {
@@ -117,8 +124,8 @@ export function madeUpLedger(options: MadeUpOptions = {}): MadeUpLedger {
   const [vesselAt, dateAt] = [vessels, dates].map((all) => new Map(all.map((one, at) => [one, at])));
   const look = (vessel: number, day: number): CellState => {
     const { state } = cellOf(vessel, day, dates.length);
-    const isOpen = hasRemark(vessel) && !isRemarkAccepted(vessel);
-    return isOpen && state === 'published' && day === newestDay(vessel, dates.length) ? 'remarked' : state;
+    const isOpen = hasWarning(vessel) && !isWarningAccepted(vessel);
+    return isOpen && state === 'published' && day === newestDay(vessel, dates.length) ? 'warned' : state;
   };
   const totals = Object.fromEntries(ALL_STATES.map((state) => [state, 0])) as Record<CellState, number>;
   for (const vessel of vessels.keys()) for (const day of dates.keys()) totals[look(vessel, day)]++;
@@ -131,7 +138,7 @@ export function madeUpLedger(options: MadeUpOptions = {}): MadeUpLedger {
 }
 
 const ALL_STATES: readonly CellState[] = [
-  ...(['published', 'remarked', 'empty', 'missing', 'queued', 'stale'] as const),
+  ...(['published', 'warned', 'empty', 'missing', 'queued', 'stale'] as const),
   ...(['failed', 'refused', 'waiting', 'running', 'not-due', 'not-asked-for'] as const),
 ];
 
@@ -163,12 +170,12 @@ function* madeUpFiles(options: MadeUpOptions): Generator<File[]> {
     yield [...vessels.entries()].flatMap(([number, vessel]) => {
       const day = { job: MADE_UP_JOB.name, vessel, date };
       const cell = cellOf(number, dayNumber, dates.length);
-      const isNewest = hasRemark(number) && dayNumber === newestDay(number, dates.length);
+      const isNewest = hasWarning(number) && dayNumber === newestDay(number, dates.length);
       return [
-        ...receiptFiles(day, cell, hash, isNewest ? remarkOf(dates[0]!, date) : undefined),
+        ...receiptFiles(day, cell, hash, isNewest ? warningOf(dates[0]!, date) : undefined),
         ...(cell.note ? [noteFile(day, cell.note)] : []),
         ...(cell.claim ? [claimFile(day, cell.claim, { self, nowMs, hash })] : []),
-        ...(isNewest && isRemarkAccepted(number) ? [acceptedFile(day, nowMs)] : []),
+        ...(isNewest && isWarningAccepted(number) ? [acceptedFile(day, nowMs)] : []),
       ];
     });
 }
@@ -177,7 +184,7 @@ function receiptFiles(
   day: VesselDay,
   { receipt }: Cell,
   hash: string,
-  remark: SeriesRemark | undefined,
+  remark: FewerSeriesWarning | undefined,
 ): File[] {
   const key = receiptKey(day);
   if (receipt === 'none') return [];
@@ -191,7 +198,7 @@ function receiptFiles(
   return [{ key, bytes: jsonBytes(written), receipt: written }];
 }
 
-function remarkOf(first: string, since: string): SeriesRemark {
+function warningOf(first: string, since: string): FewerSeriesWarning {
   const comparedWith = { date: first, finishedAt: `${first}T23:00:12.000Z`, series: 183 };
   const names = ['Draught', 'Wind <b>speed</b>', 'Rudder angle'];
   return { kind: 'fewer-series', missing: 3, names, comparedWith, since };

@@ -113,15 +113,17 @@ test('series that are back are no loss', async () => {
   expect(await noteOf(lake, NEXT)).toBeUndefined();
 });
 
-test('a day that has waited is published with a remark, which the next day carries on', async () => {
+test('a day that has waited is published with a warning, which the next day carries on', async () => {
   await using lake = await newLake();
   await mustExport({ service, lakeUrl: lake.url });
   narrow(2);
   await exportDay(lake, NEXT.date);
   const ran = await exportDay(lake, NEXT.date, WAITED_MS);
   expect(ran.code).toBe(0);
-  expect(ran.results).toMatchObject([{ state: 'published', remark: expect.stringContaining('are missing') }]);
-  expect(ran.stderr).toContain('published with a remark');
+  expect(ran.results).toMatchObject([
+    { state: 'published', warning: expect.stringContaining('are missing') },
+  ]);
+  expect(ran.stderr).toContain('published with a warning');
   const { remark } = (await receiptOf(lake.dir, NEXT))!;
   expect(remark).toMatchObject({
     kind: 'fewer-series',
@@ -220,30 +222,30 @@ function accept(lake: TestLake, vessel = VESSEL) {
   );
 }
 
-/** What status and verify say of remarks, in JSON and in text. */
+/** What status and verify say of warnings, in JSON and in text. */
 async function said(lake: TestLake) {
   const dates = { from: DATE, to: addDays(DATE, 9) };
   const place = { lakeUrl: lake.url, jobs };
   const texts: string[] = [];
-  const remarks: { code: string; message: string }[][] = [];
+  const warnings: { code: string; message: string }[][] = [];
   for (const perform of [statusCommand, verifyCommand]) {
     const ran = await commandRun(place, (context) => perform(context, [], { ...dates, json: true }));
     expect(ran.code, ran.stderr).toBe(0);
-    remarks.push(JSON.parse(ran.stdout).remarks);
+    warnings.push(JSON.parse(ran.stdout).warnings);
     texts.push((await commandRun(place, (context) => perform(context, [], dates))).stdout);
   }
-  return { texts, remarks };
+  return { texts, warnings };
 }
 
-test('status and verify show a remark until someone accepts it', async () => {
+test('status and verify show a warning until someone accepts it', async () => {
   await using lake = await newLake();
   await mustExport({ service, lakeUrl: lake.url });
-  expect((await said(lake)).remarks).toEqual([[], []]);
+  expect((await said(lake)).warnings).toEqual([[], []]);
   narrow(2);
   await exportDay(lake, NEXT.date, 0, { args: { allowShrink: true } });
   await exportDay(lake, THIRD.date);
-  const { texts, remarks } = await said(lake);
-  for (const one of remarks) {
+  const { texts, warnings } = await said(lake);
+  for (const one of warnings) {
     expect(one).toMatchObject([{ ...THIRD, code: 'fewer-series' }]);
     expect(one[0]!.message).toContain(
       `of the ${ids.length} series of ${DATE} are missing since ${NEXT.date}`,
@@ -254,20 +256,20 @@ test('status and verify show a remark until someone accepts it', async () => {
   const { code, stdout } = await accept(lake);
   expect(code).toBe(0);
   expect(JSON.parse(stdout).vessels).toMatchObject([{ vessel: VESSEL, state: 'accepted', series: 2 }]);
-  expect((await said(lake)).remarks).toEqual([[], []]);
+  expect((await said(lake)).warnings).toEqual([[], []]);
   expect(JSON.parse((await accept(lake)).stdout).vessels).toMatchObject([{ state: 'accepted-before' }]);
   await exportDay(lake, addDays(DATE, 3));
   expect(await receiptOf(lake.dir, { ...DAY, date: addDays(DATE, 3) })).not.toHaveProperty('remark');
 });
 
-test('a remark ends when the series are back', async () => {
+test('a warning ends when the series are back', async () => {
   await using lake = await newLake();
   await mustExport({ service, lakeUrl: lake.url });
   narrow(2);
   await exportDay(lake, NEXT.date, 0, { args: { allowShrink: true } });
   narrow(ids.length);
   await exportDay(lake, THIRD.date);
-  expect((await said(lake)).remarks).toEqual([[], []]);
+  expect((await said(lake)).warnings).toEqual([[], []]);
 });
 
 test('a day that waits is published at once when it is accepted; what is lost later is not', async () => {
@@ -304,7 +306,7 @@ test('what was accepted and is damaged since accepts nothing, and stops nothing'
   await exportDay(lake, NEXT.date, 0, { args: { allowShrink: true } });
   await accept(lake);
   await writeFile(join(lake.dir, acceptedKey('measurements', VESSEL)), '{');
-  expect((await said(lake)).remarks).toMatchObject([[NEXT], [NEXT]]);
+  expect((await said(lake)).warnings).toMatchObject([[NEXT], [NEXT]]);
   expect((await exportDay(lake, THIRD.date)).results).toMatchObject([{ state: 'published' }]);
   expect(JSON.parse((await accept(lake)).stdout).vessels).toMatchObject([{ state: 'accepted' }]);
 });

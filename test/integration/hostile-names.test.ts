@@ -177,7 +177,7 @@ test.for([
   await expectHarmlessLake();
 });
 
-test('a hostile lake: keys, notes, receipts, remarks and what was accepted', async () => {
+test('a hostile lake: keys, notes, receipts, warnings and what was accepted', async () => {
   const put = async (key: string, content: unknown) => {
     await mkdir(dirname(join(lake.dir, key)), { recursive: true });
     const text = typeof content === 'string' ? content : JSON.stringify(content);

@@ -53,16 +53,16 @@ function exportDay(lake: TestLake, { date }: typeof DAY, job: JobFile = FEW_SERI
   return runExport({ service, lakeUrl: lake.url, jobs, args: { from: date }, overrides: { clock } });
 }
 
-/** What status and verify say of remarks. */
+/** What status and verify say of warnings. */
 async function said(lake: TestLake) {
   const place = { lakeUrl: lake.url, jobs: { measurements: FEW_SERIES } };
   const dates = { from: DATE, to: addDays(DATE, 9), json: true };
-  const remarks = [];
+  const warnings = [];
   for (const perform of [statusCommand, verifyCommand]) {
     const { stdout } = await commandRun(place, (context) => perform(context, [], dates));
-    remarks.push(JSON.parse(stdout).remarks);
+    warnings.push(JSON.parse(stdout).warnings);
   }
-  return remarks;
+  return warnings;
 }
 
 async function accept(lake: TestLake) {
@@ -80,15 +80,15 @@ test('series of the vessel that metadata give another IMO number are left out wi
   expect(ran.code).toBe(0);
   const left = [names[0]![1], names[1]![1]].map((name) => `${name} (${OTHER_VESSEL})`).sort();
   const message = `2 series are left out since ${DATE}, as metadata say that they are another vessel's: ${left.join('; ')}`;
-  expect(ran.results).toMatchObject([{ state: 'published', remark: message }]);
+  expect(ran.results).toMatchObject([{ state: 'published', warning: message }]);
   const receipt = await receiptOf(lake.dir, DAY);
   expect(receipt).toMatchObject({ proof: 'exact', selectedSeries: names.length - 2 });
   expect(receipt?.warnings).toMatchObject([{ kind: 'other-vessel', series: 2, since: DATE }]);
 
   await exportDay(lake, dayAfter(1));
   expect((await receiptOf(lake.dir, dayAfter(1)))?.warnings).toEqual(receipt?.warnings);
-  for (const remarks of await said(lake))
-    expect(remarks).toMatchObject([
+  for (const warnings of await said(lake))
+    expect(warnings).toMatchObject([
       { ...dayAfter(1), code: 'other-vessel', message: expect.stringContaining(message) },
     ]);
 

@@ -351,19 +351,19 @@ describe('a source that has changed since', () => {
     }
   });
 
-  test('a series that the metadata has lost is a remark on the snapshot', async () => {
+  test('a series that the metadata has lost is a warning on the snapshot', async () => {
     const other = { ...JOBS.metadata!, select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] };
     const jobs = { metadata: JOBS.metadata! };
     await using lake = await copyLake(sound.url);
     await forgeSnapshot(lake.dir, SNAPSHOT, 1);
     const { code, result } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs });
-    expect({ code, remarks: result.remarks }).toMatchObject({
+    expect({ code, warnings: result.warnings }).toMatchObject({
       code: 0,
-      remarks: [{ code: 'metadata-changed', message: expect.stringMatching(/^1 series then, \d{3} now$/) }],
+      warnings: [{ code: 'metadata-changed', message: expect.stringMatching(/^1 series then, \d{3} now$/) }],
     });
     // Of other settings than the job has now, it is compared with nothing.
     const stale = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs: { metadata: other } });
-    expect({ code: stale.code, remarks: stale.result.remarks }).toEqual({ code: 0, remarks: [] });
+    expect({ code: stale.code, warnings: stale.result.warnings }).toEqual({ code: 0, warnings: [] });
   });
 });
 
@@ -402,7 +402,7 @@ describe('services and jobs of every kind', () => {
     };
     const { code, found, result } = await runVerify({ lakeUrl: sound.url, service, deep: true, jobs });
     expect({ code, found }).toEqual({ code: 0, found: [] });
-    expect(result.remarks.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort()).toEqual([
+    expect(result.warnings.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort()).toEqual([
       `not-compared measurements/${EMPTY.date}`,
       `not-compared statistics/${DATE}`,
       `not-compared statistics/${EMPTY.date}`,

@@ -65,7 +65,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     const deep = { service, deep: true, env: { ...env, TEMP_DIR: temp.path }, wrapStore };
     const { code, result } = await runVerify({ lakeUrl, ...deep });
     expect(result.findings).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, warnings: [] });
     expect(seen.some((name) => name.startsWith('vessel-export-verify-'))).toBe(true);
     expect(await readdir(temp.path)).toEqual([]);
   });
@@ -133,13 +133,13 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     }
   });
 
-  test('an upload under way is a remark', async () => {
+  test('an upload under way is a warning', async () => {
     const upload = await store.createUpload(objectKey(EMPTY), 'verify-nonce');
     const { code, result } = await runVerify({ lakeUrl, env });
     await store.abortUpload(upload);
     expect({ code, ...result }).toMatchObject({
       code: 0,
-      remarks: [{ code: 'unfinished', date: EMPTY.date }],
+      warnings: [{ code: 'unfinished', date: EMPTY.date }],
     });
   });
 });

@@ -41,7 +41,7 @@ test('a sound lake gives no finding, deep or not, and is not written to', async 
   const options = { lakeUrl: sound.url, wrapStore: refuseWrites };
   const { code, found, result } = await runVerify(options);
   expect(found).toEqual([]);
-  expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
+  expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, warnings: [] });
   const deep = await runVerify({ ...options, service, deep: true });
   expect(deep.found).toEqual([]);
   expect(deep.result).toMatchObject({ vesselDays: 5, rows: result.rows });

@@ -45,7 +45,7 @@ describe('a sound lake', () => {
   test('gives no finding, with every kind of day in it', async () => {
     const { code, found, result } = await runVerify({ lakeUrl: sound.url });
     expect(found).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, warnings: [] });
     expect((await receiptOf(sound.dir, MEASURED))!.object!.parts.length).toBeGreaterThan(2);
     expect(await receiptOf(sound.dir, EMPTY)).toMatchObject({ rows: 0, object: null });
   });
@@ -53,7 +53,7 @@ describe('a sound lake', () => {
   test('gives no deep finding either', async () => {
     const { code, result } = await runVerify({ lakeUrl: sound.url, service, deep: true });
     expect(result.findings).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, warnings: [] });
   });
 
   test('is not written to, and its service is not asked for readings', async () => {
@@ -233,7 +233,7 @@ describe('while days are exported', () => {
     }));
     const { found, code, result } = await runVerify({ lakeUrl: lake.url });
     expect({ found, code }).toEqual({ found: [], code: 0 });
-    expect(result.remarks).toMatchObject([
+    expect(result.warnings).toMatchObject([
       { code: 'unfinished', job: 'measurements', message: expect.stringContaining('publishes it') },
     ]);
     // The claim accounts for its own object only.
@@ -243,14 +243,14 @@ describe('while days are exported', () => {
     ]);
   });
 
-  test('claims and uploads are remarks', async () => {
+  test('claims and uploads are warnings', async () => {
     await using lake = await copyLake(sound.url);
     const claim = { claimVersion: 1, epoch: 5, heartbeatMs: 0, checkpoint: null, sealed: null };
     await put(lake.dir, claimKey(EMPTY, 5), Buffer.from(JSON.stringify(claim)));
     await put(lake.dir, `${dirname(objectKey(MEASURED))}/.data.parquet.some-nonce.upload`, Buffer.alloc(10));
     const { found, code, result } = await runVerify({ lakeUrl: lake.url });
     expect({ found, code }).toEqual({ found: [], code: 0 });
-    expect(result.remarks.map(({ code: name, date }) => `${name} ${date}`).sort()).toEqual([
+    expect(result.warnings.map(({ code: name, date }) => `${name} ${date}`).sort()).toEqual([
       `unfinished ${MEASURED.date}`,
       `unfinished ${EMPTY.date}`,
     ]);

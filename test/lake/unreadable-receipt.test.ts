@@ -21,7 +21,7 @@ import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';
 import { createPerformDay } from '../../src/fleet/work.ts';
-import { acceptRemark } from '../../src/lake/accept.ts';
+import { acceptWarning } from '../../src/lake/accept.ts';
 import { removeFinishedClaims } from '../../src/lake/claims/claims.ts';
 import { claimKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
@@ -217,7 +217,7 @@ const READERS: Readonly<
         for (const day of coverage.open()) said.push(`${day.vessel} ${day.date}`);
       }
       expect(await ledger.missing('measurements', DATE, VESSELS)).toEqual([]);
-      expect(await ledger.openRemarks('measurements')).toEqual([]);
+      expect(await ledger.openWarnings('measurements')).toEqual([]);
       const isOpen = byVessel(
         said,
         (one) => one.slice(0, 10),
@@ -267,8 +267,8 @@ const READERS: Readonly<
   ],
   'verify --deep': [
     async (app) => {
-      const { findings, remarks } = await app.verify({ to: TO, deep: true });
-      expect(remarks).toEqual([]);
+      const { findings, warnings } = await app.verify({ to: TO, deep: true });
+      expect(warnings).toEqual([]);
       const found = byVessel(
         findings,
         ({ day }) => day.vessel!,
@@ -362,7 +362,7 @@ const READERS: Readonly<
     async ({ app }) => {
       const said: Record<string, unknown> = {};
       for (const vessel of VESSELS)
-        said[vessel] = (await acceptRemark(app.ports, 'measurements', vessel)).state;
+        said[vessel] = (await acceptWarning(app.ports, 'measurements', vessel)).state;
       return said;
     },
     () => 'nothing-to-accept',

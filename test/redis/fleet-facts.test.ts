@@ -62,7 +62,6 @@ describe.skipIf(server === undefined)('what the fleet knows of itself', () => {
   const report = (more: Partial<FleetReport> = {}): FleetReport => ({
     process: WORKER,
     facts: [],
-    dropped: [],
     ...more,
   });
   const look = (names: readonly FactName[] = []) =>
@@ -184,7 +183,7 @@ describe.skipIf(server === undefined)('what the fleet knows of itself', () => {
     expect(seen.fact('planned', 'measurements')).toEqual({ ...planned, agoMs: 7_000 });
     expect(seen.fact('backfill', 'b-1')).toEqual({ ...backfill, agoMs: 7_000 });
     expect(seen.fact('look-back', 'measurements')).toBeUndefined();
-    await reporter.send(report({ dropped: [{ kind: 'backfill', of: 'b-1' }] }));
+    await reporter.send(report({ facts: [{ kind: 'backfill', of: 'b-1', value: null }] }));
     expect((await look(names)).fact('backfill', 'b-1')).toBeUndefined();
   });
 

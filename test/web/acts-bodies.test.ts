@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Job, silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
-import { readAcceptance } from '../../src/lake/remarks.ts';
+import { readAcceptance } from '../../src/lake/warnings.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { parseJob } from '../../src/runtime/config/jobs.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -21,7 +21,7 @@ const redis = await redisForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
 const BACKFILL = { act: 'start-backfill', job: DAY.job, from: '2026-01-01', to: '2026-02-01' };
 const JOB = parseJob('measurements.yaml', 'measurements', JSON.stringify(FEW_SERIES)).job as Job;
-const REMARK = {
+const WARNING = {
   kind: 'fewer-series',
   ...{ missing: 2, names: ['Draught'], since: DAY.date },
   comparedWith: { date: '2026-01-04', finishedAt: '2026-01-04T23:00:12.000Z', series: 9 },
@@ -42,9 +42,9 @@ describe('from a lake alone', () => {
     await lake[Symbol.asyncDispose]();
   });
 
-  test('a remark is accepted, once', async () => {
-    await writeReceipts(store, [makeReceipt(DAY, { remark: REMARK, selectedSeries: 7 })]);
-    const act = { act: 'accept-remark', job: DAY.job, vessel: VESSEL };
+  test('a warning is accepted, once', async () => {
+    await writeReceipts(store, [makeReceipt(DAY, { remark: WARNING, selectedSeries: 7 })]);
+    const act = { act: 'accept-warning', job: DAY.job, vessel: VESSEL };
     expect(await page.act(act)).toEqual({
       ...{ status: 200, code: '' },
       message: `measurements/${VESSEL}: accepted: 7 series, where 2026-01-04 had 9`,
@@ -56,7 +56,7 @@ describe('from a lake alone', () => {
   });
 
   test('nothing is accepted where nothing is missing', async () => {
-    const act = { act: 'accept-remark', job: DAY.job, vessel: VESSEL };
+    const act = { act: 'accept-warning', job: DAY.job, vessel: VESSEL };
     expect(await page.act(act)).toMatchObject({ status: 409, code: 'nothing-to-accept' });
     await writeReceipts(store, [makeReceipt(DAY)]);
     expect(await page.act(act)).toMatchObject({ status: 409, code: 'nothing-to-accept' });
@@ -98,7 +98,7 @@ const NO_ACTS: readonly unknown[] = [
     job,
   })),
   ...['IMO1', 'imo9321483', 'IMO9321483/../x', 'IMO93214834', '<img src=x>', 'IMO9321483\n', '\u202eIMO'].map(
-    (vessel) => ({ act: 'accept-remark', job: DAY.job, vessel }),
+    (vessel) => ({ act: 'accept-warning', job: DAY.job, vessel }),
   ),
   ...['2026-02-30', '1969-12-31', '2200-01-01', '2026-1-5', 'today', 20_260_105, '2026-01-05T00:00'].map(
     (date) => ({ act: 'try-again', ...DAY, date, allowShrink: false }),

@@ -14,7 +14,7 @@ import { type ActsPage, openActs, READ_PASSWORD } from './acts-bench.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
 const JOB = parseJob('measurements.yaml', 'measurements', JSON.stringify(FEW_SERIES)).job as Job;
-const ACT = JSON.stringify({ act: 'accept-remark', job: DAY.job, vessel: VESSEL });
+const ACT = JSON.stringify({ act: 'accept-warning', job: DAY.job, vessel: VESSEL });
 const HOUR_MS = 3_600_000;
 
 /** Headers as they are given: `fetch` sets some of them by itself. */
@@ -28,7 +28,7 @@ function send(url: string, headers: Readonly<Record<string, string>>, body = ACT
   return promise;
 }
 
-describe('a remark that stands open', () => {
+describe('a warning that stands open', () => {
   let lake: TestLake;
   let store: ObjectStore;
   let page: ActsPage;
@@ -172,9 +172,9 @@ describe('a remark that stands open', () => {
     };
     for (const body of [
       { act: evil },
-      { act: 'accept-remark', job: evil, vessel: VESSEL },
-      { act: 'accept-remark', job: DAY.job, vessel: evil },
-      { act: 'accept-remark', job: 'no-job', vessel: VESSEL, [evil]: 1 },
+      { act: 'accept-warning', job: evil, vessel: VESSEL },
+      { act: 'accept-warning', job: DAY.job, vessel: evil },
+      { act: 'accept-warning', job: 'no-job', vessel: VESSEL, [evil]: 1 },
       { act: 'cancel-backfill', id: evil },
     ])
       expect(unseenIn(await ask(body))).toEqual([]);

@@ -112,9 +112,9 @@ async function statusCells(ports: WebPorts, job: Job, { from, to }: Pick<Coverag
   const status = await readJobStatus(ports, job, { from, to, vessels });
   const cells: Record<string, CellState> = {};
   for (const { day, state } of status.cells) cells[`${day.vessel} ${day.date}`] = state;
-  for (const { day } of status.remarks) {
+  for (const { day } of status.warnings) {
     const name = `${day.vessel} ${day.date}`;
-    if (cells[name] === 'published') cells[name] = 'remarked';
+    if (cells[name] === 'published') cells[name] = 'warned';
   }
   return cells;
 }
@@ -172,7 +172,7 @@ describe('what a map says', () => {
     }
   });
 
-  test('sums, troubles and remarks are of these vessel-days', async () => {
+  test('sums, troubles and warnings are of these vessel-days', async () => {
     await using lake = await madeUpFolder({ vessels: 60, days: 50 });
     const { made, store } = lake;
     await using map = await serve(store, made.nowMs);
@@ -185,8 +185,8 @@ describe('what a map says', () => {
     expect(body.troubles.map(({ date }) => date)).toEqual(body.troubles.map(({ date }) => date).sort());
     expect(body.troubleCount).toBe(body.troubles.length);
     expect(body.troubles.map(({ code }) => code)).toContain('damaged-receipt');
-    expect(body.remarks.map(nameOf).sort()).toEqual(named(['remarked']).sort());
-    expect(body.remarks[0]?.message).toContain('3 of the 183 series');
+    expect(body.warnings.map(nameOf).sort()).toEqual(named(['warned']).sort());
+    expect(body.warnings[0]?.message).toContain('3 of the 183 series');
     expect(body.oldestGap?.date).toBe(
       named(['missing', 'failed', 'waiting'])
         .map((name) => name.split(' ')[1]!)

@@ -87,12 +87,12 @@ describe('whom a proxy names', () => {
     expect(await session(page.url, as('grace', 'x, office'))).toMatchObject({ mayAct: true });
     expect(await session(page.url, as('eve', 'guests'))).toMatchObject({ user: null, mayRead: false });
     expect((await ask(page.url, '/api/about', as('eve', ''))).status).toBe(401);
-    const act = { act: 'accept-remark', job: 'none', vessel: 'IMO9321483' };
+    const act = { act: 'accept-warning', job: 'none', vessel: 'IMO9321483' };
     expect((await ask(page.url, '/api/acts', { ...as('grace', 'office'), body: act })).status).toBe(404);
     expect((await ask(page.url, '/api/acts', { ...as('ada'), body: act })).status).toBe(403);
     expect(lines).toMatchObject([
-      { by: 'grace', namedBy: 'proxy', address: '127.0.0.1', act: 'accept-remark', outcome: 'refused' },
-      { by: 'ada', namedBy: 'proxy', act: 'accept-remark', outcome: 'refused', code: 'may-not-act' },
+      { by: 'grace', namedBy: 'proxy', address: '127.0.0.1', act: 'accept-warning', outcome: 'refused' },
+      { by: 'ada', namedBy: 'proxy', act: 'accept-warning', outcome: 'refused', code: 'may-not-act' },
     ]);
   });
 

@@ -28,12 +28,12 @@ export type CoverageState = (typeof COVERAGE_STATES)[number];
 
 /**
  * What is wrong: not in the lake although it should be, or not as it should be. A refused day is a good one that stays, and
- * somebody's decision is asked for, as with a remark.
+ * somebody's decision is asked for, as with a warning.
  */
 export const WRONG_STATES = ['failed', 'missing', 'stale', 'waiting'] as const satisfies CoverageState[];
 
-/** `queued`: to be exported, and in the queue; `remarked`: published, and a remark of it stands open. */
-export type CellState = CoverageState | 'queued' | 'remarked';
+/** `queued`: to be exported, and in the queue; `warned`: published, and a warning of it stands open. */
+export type CellState = CoverageState | 'queued' | 'warned';
 
 /** States in which nothing has to be in the lake, or somebody is at it. */
 const NO_GAPS: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'running']);
@@ -92,10 +92,10 @@ export function coverageOf({ day, planned, receipt, note, claim }: LakeFacts): C
   return { ...cell, state: receipt?.rows === 0 ? 'empty' : 'published' };
 }
 
-/** What is known of a vessel-day besides: where it is in the queue, and whether a remark of it stands open. */
+/** What is known of a vessel-day besides: where it is in the queue, and whether a warning of it stands open. */
 export interface OtherFacts {
   readonly queued?: 'in-queue' | 'failed' | undefined;
-  readonly isRemarked?: boolean;
+  readonly isWarned?: boolean;
 }
 
 /** States of days that an export in the queue may be about, while nothing in the lake says so. */
@@ -110,11 +110,11 @@ const FAILED_IN_QUEUE = {
 /** The state by lake and queue, which is what the page says; with the reason of one that failed, was refused or waits. */
 export function stateOf(
   { state, code = '', message = '' }: Pick<Coverage, 'state' | 'code' | 'message'>,
-  { queued, isRemarked = false }: OtherFacts,
+  { queued, isWarned = false }: OtherFacts,
 ): { readonly state: CellState; readonly trouble?: Pick<Note, 'state' | 'code' | 'message'> } {
   if (state === 'failed' || state === 'refused' || state === 'waiting')
     return { state, trouble: { state, code, message } };
-  if (state === 'published' && isRemarked) return { state: 'remarked' };
+  if (state === 'published' && isWarned) return { state: 'warned' };
   if (queued === undefined || !OPEN_STATES.has(state)) return { state };
   return queued === 'in-queue'
     ? { state: 'queued' }

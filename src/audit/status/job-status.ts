@@ -11,7 +11,7 @@ import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
 import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
-import { type OpenRemark, Remarks } from '../../lake/remarks.ts';
+import { type OpenWarnings, Warnings } from '../../lake/warnings.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
 import { createStatusMemory, KEPT_MEMBERS, type KeptReceipt, type StatusMemory } from './status-memory.ts';
@@ -36,7 +36,7 @@ interface JobStatus {
   /** By date and then vessel; made as they are taken, for a year of a fleet has hundreds of thousands. */
   readonly cells: Iterable<Coverage>;
   /** What the vessels' newest receipts of these dates say, and nobody has accepted. */
-  readonly remarks: readonly OpenRemark[];
+  readonly warnings: readonly OpenWarnings[];
   /** How many receipts were fetched, and how many the index knew. */
   readonly fetched: number;
   readonly fromIndex: number;
@@ -71,8 +71,8 @@ export async function readJobStatus(
   const ledger = await memory.look(ports, job.name, dates, (unknown, isKnown) =>
     scanLedger({ ...question, dates: unknown, isKnown }),
   );
-  const remarks = new Remarks();
-  for (const date of dates) for (const receipt of receipts.on(date)) remarks.add(receipt);
+  const warnings = new Warnings();
+  for (const date of dates) for (const receipt of receipts.on(date)) warnings.add(receipt);
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
   memory.notes = notes;
@@ -86,8 +86,8 @@ export async function readJobStatus(
     { ...request, vessels },
     { receipts: covered(receipts), claims, notes, damaged },
   );
-  const open = await remarks.open(ports.store);
-  return { vessels, cells, remarks: open, fetched: ledger.fetched, fromIndex: ledger.fromIndex };
+  const open = await warnings.open(ports.store);
+  return { vessels, cells, warnings: open, fetched: ledger.fetched, fromIndex: ledger.fromIndex };
 }
 
 function expectFew({ from, to, mostVesselDays = Infinity }: StatusRequest, vessels: number, dates: number) {

@@ -24,7 +24,7 @@ interface DeepDay extends ReadableDay {
   readonly sameSettings: boolean;
   /** The series that the job selects now, or exactly the named ones. Throws RetriableError `no-series`. */
   readonly resolveSeries: (named?: readonly string[]) => Promise<ResolvedSeries>;
-  readonly onRemark: (name: 'not-compared' | 'metadata-changed', text: string) => void;
+  readonly onWarning: (name: 'not-compared' | 'metadata-changed', text: string) => void;
 }
 
 /** Everything that differs: first in the rows themselves, then, where those are as published, from the source. */
@@ -57,7 +57,7 @@ async function checkStatistics(deep: DeepDay): Promise<Difference[]> {
     if (found.length > 0) return found;
   }
   if (deep.sameSettings) return await compareWindows(deep, await deep.resolveSeries());
-  deep.onRemark('not-compared', 'windows of other settings than the job has now: run the day again');
+  deep.onWarning('not-compared', 'windows of other settings than the job has now: run the day again');
   return [];
 }
 
@@ -71,7 +71,7 @@ async function checkMetadata(deep: DeepDay): Promise<Difference[]> {
   }
   if (!deep.sameSettings) return [];
   const now = (await deep.resolveSeries()).idOf.size;
-  if (now !== rows) deep.onRemark('metadata-changed', `${rows} series then, ${now} now`);
+  if (now !== rows) deep.onWarning('metadata-changed', `${rows} series then, ${now} now`);
   return [];
 }
 
@@ -94,7 +94,7 @@ function compareRows({ counts, where }: DeepDay, found: DayCounts, expectedRows:
 async function compareWithSource(deep: DeepDay, rows: DayRows | undefined): Promise<Difference[]> {
   const published = [...(rows?.series.keys() ?? [])];
   if (!deep.sameSettings && published.length === 0) {
-    deep.onRemark('not-compared', 'an empty day of other settings than the job has now: run it again');
+    deep.onWarning('not-compared', 'an empty day of other settings than the job has now: run it again');
     return [];
   }
   const series = await deep.resolveSeries(deep.sameSettings ? undefined : published);
@@ -141,7 +141,7 @@ async function compareValues(
   }
   const { differing, missing } = compared;
   if (missing.size > 0)
-    deep.onRemark('not-compared', `the service gave no ${[...missing].join(', ')} for some series`);
+    deep.onWarning('not-compared', `the service gave no ${[...missing].join(', ')} for some series`);
   const found = differenceOf('values-differ', deep.where, differing);
   return found.map((values) => ({ ...values, expected: `${values.expected} by the service` }));
 }

@@ -171,7 +171,7 @@ export interface Finding {
   readonly next: string;
 }
 
-export interface Remark {
+export interface VerifyWarning {
   /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
   readonly day: VesselDay;

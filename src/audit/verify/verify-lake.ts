@@ -19,7 +19,7 @@ import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import { describeRemark, howToAccept, Remarks } from '../../lake/remarks.ts';
+import { describeWarning, howToAccept, Warnings } from '../../lake/warnings.ts';
 import { createSourceContext } from '../../source/context.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../source/series.ts';
@@ -33,7 +33,7 @@ import {
   findingAt,
   firstFew,
   type Place,
-  type Remark,
+  type VerifyWarning,
 } from './findings.ts';
 import { describeUnfinished, type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -64,7 +64,7 @@ export interface VerifiedDay {
   /** As the receipt says; undefined without one. */
   readonly rows: number | undefined;
   readonly findings: readonly Finding[];
-  readonly remarks: readonly Remark[];
+  readonly warnings: readonly VerifyWarning[];
 }
 
 interface VerifyPorts {
@@ -118,7 +118,7 @@ export async function verifyLake(
   }
   observer.onPlanned(planned, planned === 0 ? undefined : { from: first, to: addDays(last, 1) });
   for (const stray of strays) observer.onDay(stray);
-  const said = new Remarks();
+  const said = new Warnings();
   const tools = request.deep && (await openTools(request.deep, ports.store.url, signal));
   const verification: Verification = { ports, observer, tools, said };
   try {
@@ -138,11 +138,11 @@ export async function verifyLake(
       for (const difference of table?.findings() ?? []) observer.onDay(ofJob(job, difference));
     for (const job of request.jobs)
       for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
-        observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
+        observer.onDay({ ...UNCHECKED, day, warnings: [{ name: 'unfinished', day, text }] });
     for (const { day, warnings } of await said.open(ports.store)) {
-      const textOf = (warning: Warning) => `${describeRemark(warning)}; '${howToAccept(day)}' accepts it`;
+      const textOf = (warning: Warning) => `${describeWarning(warning)}; '${howToAccept(day)}' accepts it`;
       const said = warnings.map((warning) => ({ name: warning.kind, day, text: textOf(warning) }));
-      observer.onDay({ ...UNCHECKED, day, remarks: said });
+      observer.onDay({ ...UNCHECKED, day, warnings: said });
     }
   } finally {
     await tools?.readBack.close();
@@ -150,7 +150,7 @@ export async function verifyLake(
   }
 }
 
-const UNCHECKED = { checked: false, rows: undefined, findings: [], remarks: [] } as const;
+const UNCHECKED = { checked: false, rows: undefined, findings: [], warnings: [] } as const;
 
 /** Where a log is damaged, receipts and details tell which days there are. */
 const NO_TABLE = { days: () => [] };
@@ -159,7 +159,7 @@ interface Verification {
   readonly ports: VerifyPorts;
   readonly observer: VerifyObserver;
   readonly tools: DeepTools | undefined;
-  readonly said: Remarks;
+  readonly said: Warnings;
 }
 
 interface DayTask extends WalkedJob {
@@ -204,17 +204,17 @@ async function verifyDay(
 ): Promise<VerifiedDay> {
   const temp = await tools?.temps.open();
   try {
-    let remarks: Remark[] = [];
+    let warnings: VerifyWarning[] = [];
     const deepen = (receipt: Receipt, counts: DetailCounts | undefined) => {
       // Those of the last look only: the day may be looked at again.
-      remarks = [];
+      warnings = [];
       const context = createSourceContext({ client: tools!.client, log: ports.log }, job, day, signal);
       const where = receipt.object?.key ?? objectKey(day);
       return checkDeep({
         ...{ context, receipt, counts, where, readBack: tools!.readBack },
         object: { path: temp!.pathOf(where), rows: receipt.rows },
         sameSettings: hasSettings(job, receipt),
-        onRemark: (name, text) => remarks.push({ name, day, text }),
+        onWarning: (name, text) => warnings.push({ name, day, text }),
         resolveSeries: (named) =>
           named === undefined ? tools!.seriesOf(context) : resolveSeriesOfIds(context, named),
       });
@@ -233,7 +233,7 @@ async function verifyDay(
       day,
     );
     if (receipt !== undefined) said.add({ ...receipt, started: toMoment(receipt.startedAt) });
-    return { day, checked: true, rows: receipt?.rows, findings, remarks };
+    return { day, checked: true, rows: receipt?.rows, findings, warnings };
   } finally {
     await temp?.remove();
   }

@@ -18,7 +18,6 @@ export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${dom
 
 interface Checked {
   readonly config: SurveyedConfig;
-  /** Those of its jobs that are checked. */
   readonly jobs: readonly Job[];
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
@@ -97,7 +96,6 @@ function serviceSettingsOf(settings: Partial<Settings>): ServiceSettings | undef
   return { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION };
 }
 
-/** Settings and job files, and the folder for temporary files. */
 async function* checkSettings(config: SurveyedConfig): AsyncGenerator<CheckResult> {
   const resultOf = resultsOf('settings');
   for (const fault of config.faults) yield resultOf('settings', failed('configuration', fault));

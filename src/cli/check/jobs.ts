@@ -15,7 +15,6 @@ const ASKED_BY_NAME = 20;
 
 interface Asking {
   readonly client: QueryClient;
-  /** Requests at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }
@@ -71,7 +70,6 @@ interface Counted {
   readonly series: number;
   /** Vessels of which nothing is selected. */
   readonly without: readonly string[];
-  /** Vessels that were asked for. */
   readonly asked: number;
 }
 

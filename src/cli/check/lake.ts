@@ -15,7 +15,6 @@ import { UNFIT } from '../../store/store.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
-/** What is to be done with the lake, as far as it is known. */
 interface LakeUse {
   readonly settings: Partial<Settings>;
   readonly jobs: readonly string[];
@@ -50,7 +49,6 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
     return (await roomAt(lakeUrl)) ?? 'an object can be written and read back';
   },
 
-  /** Is it a lake for these settings? */
   async 'lake-file'({ store, clock, settings, jobs }) {
     const { LAKE_LAYOUT: wanted, QUERY_BASE_URL: url } = settings;
     const source = { url: url ?? '' };

@@ -12,7 +12,6 @@ interface Found {
   readonly state: CheckState;
   /** Of what has failed: a word that stays. */
   readonly code?: string;
-  /** What was found, and what to do where that is not what it should be. */
   readonly message: string;
 }
 
@@ -29,13 +28,11 @@ export const warning = (code: string, message: string): Found => ({ state: 'warn
 export const failed = (code: string, message: string): Found => ({ state: 'failed', message, code });
 export const skipped = (message: string): Found => ({ state: 'skipped', message });
 
-/** What an error says. */
 export function faultOf(error: unknown): Found {
   const code = codeOf(error);
   return { state: 'failed', message: messageOf(error), ...(code !== undefined && { code }) };
 }
 
-/** Makes the results of one subject. */
 export function resultsOf(subject: CheckSubject) {
   return (check: string, found: Finding): CheckResult => ({
     ...{ subject, check },

@@ -10,7 +10,6 @@ import { checkNetwork } from './network.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, PATIENCE_MS, resultsOf, skipped, warning } from './result.ts';
 
-/** What is needed to ask the service. */
 export type ServiceSettings = Pick<
   Settings,
   'QUERY_BASE_URL' | 'QUERY_AUTH_URL' | 'QUERY_CLIENT_ID' | 'QUERY_CLIENT_SECRET' | 'QUERY_API_VERSION'
@@ -44,7 +43,6 @@ export async function* checkService(
   yield* ask(settings, expressions, clock, signal);
 }
 
-/** Base and token address, once where they are of one host. */
 function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [setting: string, url: URL][] {
   const [base, auth] = [new URL(QUERY_BASE_URL), new URL(QUERY_AUTH_URL)];
   if (base.origin === auth.origin) return [['QUERY_BASE_URL and QUERY_AUTH_URL', base]];
@@ -56,7 +54,6 @@ function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [settin
 
 interface QuickClientOptions extends Pick<ClientOptions, 'onRequest'> {
   readonly patienceMs: number;
-  /** Requests at a time. */
   readonly limit: number;
 }
 
@@ -169,7 +166,6 @@ function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): Find
 
 const MONTHS_AHEAD = 6;
 
-/** Does the version that is asked for have an end, and is that near? */
 function checkVersion(version: ApiVersion, nowMs: number): Finding {
   const end = API_VERSION_ENDS[version];
   if (end === undefined) return `the service answers in version ${version}, which has no end that is known`;

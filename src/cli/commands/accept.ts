@@ -1,10 +1,10 @@
-/** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
+/** `accept`: a vessel's warning is right, a job's `select` means less, or, with `--source`, a job has another source. */
 import { usageError } from '../../core/errors.ts';
-import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
-import { acceptRemark, acceptSelect, describeAccepting } from '../../lake/accept.ts';
+import { systemClock, VESSEL_ID } from '../../core/model/index.ts';
+import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accept.ts';
 import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
-import type { CommandContext, Item, JsonOption } from './command.ts';
+import type { Command, CommandContext, Item, JsonOption } from './command.ts';
 import {
   configure,
   EXIT_FAILED,
@@ -15,55 +15,43 @@ import {
   readConfig,
 } from './command.ts';
 
-interface AcceptOptions extends JsonOption {
-  readonly source?: boolean;
-}
+type AcceptOptions = JsonOption & { readonly source?: boolean };
 
-/**
- * Accept what is remarked of some vessels of a job, or, without vessels, that series go which its `select` does not mean
- * any more; the exit code. `overrides` are for tests.
- */
-export async function acceptCommand(
-  context: CommandContext,
-  jobName: string,
-  vessels: readonly string[],
-  options: AcceptOptions,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
-): Promise<number> {
+/** Some vessels of a job, or, without vessels, that series go which its `select` does not mean any more. */
+export const acceptCommand: Command<[jobName: string, vessels: readonly string[], AcceptOptions]> = async (
+  context,
+  jobName,
+  vessels,
+  options,
+  { clock = systemClock } = {},
+) => {
   if (options.source === true) return acceptJobSource(context, jobName, vessels, options);
   const wrong = vessels.find((vessel) => !VESSEL_ID.test(vessel));
   if (wrong !== undefined) throw usageError(`got '${wrong}', expected a vessel such as IMO9321483`);
   const output = openOutput(context.stdout, 'accept', options);
-  const { store, log, config, close } = await openLake(context, [jobName]);
-  const job = config.jobs.find(({ name }) => name === jobName)!;
+  await using lake = await openLake(context, [jobName]);
+  const { store, log, config, jobs } = lake;
+  await expectOwnLake(store, config.settings, jobName);
+  const ports = { store, log, clock, apiVersion: config.settings.QUERY_API_VERSION };
   const accepted: (Item<'accept', 'vessels'> | Item<'accept', 'jobs'>)[] = [];
-  try {
-    await expectOwnLake(store, config.settings, jobName);
-    if (vessels.length === 0) {
-      const ports = { store, log, clock, apiVersion: config.settings.QUERY_API_VERSION };
-      accepted.push({ job: jobName, ...(await acceptSelect(ports, job)) });
-    }
-    for (const vessel of vessels)
-      accepted.push({ job: jobName, vessel, ...(await accept({ store, log, clock }, jobName, vessel)) });
-  } finally {
-    await close();
+  if (vessels.length === 0) {
+    const item = { job: jobName, ...(await acceptSelect(ports, jobs[0]!)) };
+    output.add('jobs', item);
+    accepted.push(item);
   }
-  for (const item of accepted)
-    if ('vessel' in item) output.add('vessels', item);
-    else output.add('jobs', item);
+  for (const vessel of vessels) {
+    const accepting = await acceptWarning(ports, jobName, vessel);
+    const { state, series } = { series: undefined, ...accepting };
+    const message = describeAccepting(accepting);
+    const item = { job: jobName, vessel, ...(series !== undefined && { series }), state, message };
+    output.add('vessels', item);
+    accepted.push(item);
+  }
   const describe = (item: (typeof accepted)[number]) =>
     `${item.job}${'vessel' in item ? `/${item.vessel}` : ''}: ${item.message}\n`;
   output.end({}, () => accepted.map(describe).join(''));
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
-}
-
-async function accept(ports: Parameters<typeof acceptRemark>[0], job: string, vessel: string) {
-  const accepting = await acceptRemark(ports, job, vessel);
-  const message = describeAccepting(accepting);
-  if (accepting.state === 'nothing-to-accept') return { state: accepting.state, message };
-  const { state, series } = accepting;
-  return { ...(series !== undefined && { series }), state, message };
-}
+};
 
 /** The job is copied from QUERY_BASE_URL from now on. The service is not asked. */
 async function acceptJobSource(

@@ -2,12 +2,12 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf, usageError } from '../../core/errors.ts';
-import type { Job } from '../../core/model/index.ts';
 import {
   addDays,
   datesBetween,
   formatCount,
   formatVesselDay,
+  type Job,
   microsToDate,
   systemClock,
 } from '../../core/model/index.ts';
@@ -32,7 +32,7 @@ import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { createBackfillView } from '../terminal/progress-view.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import type { CommandContext, JsonOption } from './command.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK, openOutput, readConfig, withFleet } from './command.ts';
+import { EXIT_FAILED, EXIT_OK, openOutput, openQueue, readConfig } from './command.ts';
 import { type AskedDates, askedDates, type RangeOptions } from './dates.ts';
 
 export interface BackfillOptions extends RangeOptions {
@@ -41,12 +41,9 @@ export interface BackfillOptions extends RangeOptions {
   readonly allowShrink?: boolean;
 }
 
-type BackfillAction = 'list' | BackfillChange;
-
-/** Between looks while attached. */
 const FOLLOW_MS = 2_000;
 
-/** Begin, or go on with, the backfill of a range; the exit code. `overrides` and `followMs` are for tests. */
+/** Begin, or go on with, the backfill of a range. `overrides` and `followMs` are for tests. */
 export async function backfillCommand(
   context: CommandContext,
   jobName: string,
@@ -60,32 +57,24 @@ export async function backfillCommand(
   checkHasHistory(job);
   let news: FleetNews | undefined;
   const telling = tellingRequests(overrides, () => news);
-  return withFleet(context, config, telling, async (fleet) => {
-    await fleet.app.ports.layout.check([jobName]);
-    const request = await requestOf(fleet, jobName, asked, options);
-    const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
-    if (released.length > 0)
-      writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
-    const { backfill } = await startBackfill(fleet, job, request);
-    if (options.detach === true) {
-      const driver = createBackfillDriver(fleet.planning, backfill, job);
-      await stepDefined(fleet.planning, driver, context.signal);
-      writeLines(context.stdout, `${backfill.id}\n`);
-      writeText(
-        context.stderr,
-        "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n",
-      );
-      return EXIT_OK;
-    }
-    const log = commandLog(context, config.settings.LOG_LEVEL);
-    news = openFleetNews({ ...fleet, log, role: 'backfill' });
-    const leave = tellFleet(news);
-    try {
-      return await follow(context, fleet, news, backfill, job, followMs);
-    } finally {
-      await leave();
-    }
-  });
+  await using fleet = await openQueue(context, config, telling);
+  await fleet.app.ports.layout.check([jobName]);
+  const request = await requestOf(fleet, jobName, asked, options);
+  const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
+  if (released.length > 0)
+    writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
+  const { backfill } = await startBackfill(fleet, job, request);
+  if (options.detach === true) {
+    const driver = createBackfillDriver(fleet.planning, backfill, job);
+    await stepDefined(fleet.planning, driver, context.signal);
+    writeLines(context.stdout, `${backfill.id}\n`);
+    const next = "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n";
+    writeText(context.stderr, next);
+    return EXIT_OK;
+  }
+  news = openFleetNews({ ...fleet, role: 'backfill' });
+  const leave = tellFleet(news);
+  return await follow(context, fleet, news, backfill, job, followMs).finally(leave);
 }
 
 /** The range asked for; with `--failed` alone, from the first failed day to the last. */
@@ -146,29 +135,28 @@ async function follow(
   return failed === 0 && !troubles.some(({ code }) => code === 'malformed-imo') ? EXIT_OK : EXIT_FAILED;
 }
 
-/** `backfill list | pause | resume | cancel`; the exit code. */
+/** `backfill list | pause | resume | cancel`. */
 export async function backfillActionCommand(
   context: CommandContext,
-  action: BackfillAction,
+  action: 'list' | BackfillChange,
   ids: readonly string[],
   overrides: AppOverrides = {},
   options: JsonOption = {},
 ): Promise<number> {
   const config = readConfig(context);
-  return withFleet(context, config, overrides, async (fleet) => {
-    if (action === 'list') return await list(context, config, fleet, options);
-    if (ids.length === 0) throw usageError(`backfill ${action}: expected the id of a backfill`);
-    for (const id of ids) {
-      const { withdrawn } = await changeBackfill(fleet, action, id);
-      const waited =
-        withdrawn === 0 ? '' : `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
-      writeText(context.stdout, `${id}: ${CHANGE_WORDS[action]}${waited}\n`);
-    }
-    return EXIT_OK;
-  });
+  await using fleet = await openQueue(context, config, overrides);
+  if (action === 'list') return await list(context, config, fleet, options);
+  if (ids.length === 0) throw usageError(`backfill ${action}: expected the id of a backfill`);
+  for (const id of ids) {
+    const { withdrawn } = await changeBackfill(fleet, action, id);
+    const waited = `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
+    writeText(context.stdout, `${id}: ${CHANGE_WORDS[action]}${withdrawn === 0 ? '' : waited}\n`);
+  }
+  return EXIT_OK;
 }
 
 const CHANGE_WORDS = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
+const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };
 
 async function list(
   context: CommandContext,
@@ -176,11 +164,12 @@ async function list(
   fleet: Fleet,
   options: JsonOption,
 ): Promise<number> {
-  const output = openOutput(context.stdout, 'backfill-list', options);
+  const { stdout, stderr } = context;
+  const output = openOutput(stdout, 'backfill-list', options);
   const ofLake: string[] = [];
   const rows: (string | number)[][] = [['backfill', 'state', 'due', 'done', 'failed', 'in queue', 'left']];
   const onDamaged = (id: string, error: DataError) =>
-    writeText(context.stderr, `backfill ${id} cannot be read: ${messageOf(error)}\n`);
+    writeText(stderr, `backfill ${id} cannot be read: ${messageOf(error)}\n`);
   for (const backfill of await listBackfills(fleet.app.store, onDamaged)) {
     const { backfillVersion: _, paused, ...definition } = backfill;
     const job = config.jobs.find(({ name }) => name === backfill.job);
@@ -197,15 +186,11 @@ async function list(
     rows.push([backfill.id, STATE_WORDS[state], due, published, failed, queued, left]);
   }
   output.end({});
-  if (output.isText) {
-    const text = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(context.stdout));
-    writeLines(context.stdout, `${text}\n`);
-    if (ofLake.length > 0)
-      writeText(
-        context.stdout,
-        `${ofLake.join(', ')}: of the vessels that the lake knows; the service, which may know others, was not asked\n`,
-      );
-  }
+  if (!output.isText) return EXIT_OK;
+  const table = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(stdout));
+  writeLines(stdout, `${table}\n`);
+  const known = 'of the vessels that the lake knows; the service, which may know others, was not asked';
+  if (ofLake.length > 0) writeText(stdout, `${ofLake.join(', ')}: ${known}\n`);
   return EXIT_OK;
 }
 
@@ -232,5 +217,3 @@ async function vesselsToList(
   const dates = [...new Set([...datesBetween(backfill.from, backfill.to), ...recent])];
   return { vessels: await vesselsOnDates(app.store, job.name, dates), vesselsFrom: 'lake' };
 }
-
-const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };

@@ -10,15 +10,13 @@ import { loadServiceConfig } from '../../runtime/config/config.ts';
 import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
 import { csvLine } from '../terminal/query-view.ts';
 import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
-import type { CommandContext } from './command.ts';
+import type { Command, CommandContext, JsonOption } from './command.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } from './command.ts';
 
-interface CatalogueOptions {
-  /** Ask the lake alone. */
+interface CatalogueOptions extends JsonOption {
   readonly lake?: boolean;
   /** Days before now in which a last reading is looked for; 0: none is. */
   readonly days: number;
-  readonly json?: boolean;
   readonly csv?: boolean;
 }
 
@@ -27,12 +25,7 @@ interface SeriesOptions extends CatalogueOptions {
   readonly select?: readonly string[];
 }
 
-/** Print the vessels; the exit code. `overrides` are for tests. */
-export async function vesselsCommand(
-  context: CommandContext,
-  options: CatalogueOptions,
-  overrides: AppOverrides = {},
-): Promise<number> {
+export const vesselsCommand: Command<[CatalogueOptions]> = async (context, options, overrides = {}) => {
   expectOne(options, ['json', 'csv']);
   const { stdout } = context;
   const output = openOutput(stdout, 'vessels', options);
@@ -48,28 +41,28 @@ export async function vesselsCommand(
     output.add('vessels', { ...entry, jobs: [...entry.jobs], lastTime: isoOrNull(lastMicros) });
   output.end({});
   if (options.csv === true) {
-    const head = ['vessel', 'name', 'series', 'last_time', 'readings', 'jobs'];
     const rows = entries.map(({ vessel, name, series, lastMicros, readings, jobs }) => [
       ...[vessel, name, series, isoOrNull(lastMicros), readings, jobs.join(' ')],
     ]);
-    writeCsv(stdout, head, rows);
+    writeCsv(stdout, ['vessel', 'name', 'series', 'last_time', 'readings', 'jobs'], rows);
   } else if (output.isText) writeLines(stdout, `${formatVessels(entries, roomOn(stdout))}\n`);
   return EXIT_OK;
-}
+};
 
-/** Print the series of a vessel, or of all; exit code 1 where none is found. `overrides` are for tests. */
-export async function seriesCommand(
-  context: CommandContext,
-  written: string | undefined,
-  options: SeriesOptions,
-  overrides: AppOverrides = {},
-): Promise<number> {
+/** Exit code 1 where none is found. */
+export const seriesCommand: Command<[vessel: string | undefined, SeriesOptions]> = async (
+  context,
+  written,
+  options,
+  overrides = {},
+) => {
   expectOne(options, ['json', 'csv']);
   // `IMO9321483`, or the number alone.
   const vessel = written === undefined ? undefined : vesselOf(written);
   if (written !== undefined && vessel === undefined)
     throw usageError(`got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`);
-  const output = openOutput(context.stdout, 'series', options);
+  const { stdout, stderr } = context;
+  const output = openOutput(stdout, 'series', options);
   const { days, search, select = [] } = options;
   const all = await ask(
     context,
@@ -79,21 +72,21 @@ export async function seriesCommand(
     (ports, jobs) => listLakeSeries(ports, vessel, { days, jobs }),
   );
   const entries = search === undefined ? all : all.filter((entry) => isAbout(entry, search));
-  const { stdout, stderr } = context;
-  for (const entry of entries) output.add('series', shown(entry));
+  for (const entry of entries) {
+    const { names, lastMicros, jobs, vessel, vesselName, timeSeriesId, ...more } = entry;
+    const named = { select: expressionOf(entry), vessel, vesselName, timeSeriesId };
+    const shown = { ...more, lastTime: isoOrNull(lastMicros), jobs: [...jobs] };
+    output.add('series', { ...named, names: Object.fromEntries(names), ...shown });
+  }
   output.end({ listed: all.length });
   if (options.csv === true) writeSeriesCsv(stdout, entries);
   else if (output.isText && entries.length > 0)
     writeLines(stdout, `${formatSeries(entries, roomOn(stdout), stdout)}\n`);
-  if (entries.length === 0 && search !== undefined)
-    writeLines(
-      stderr,
-      `nothing of ${all.length} series has '${search}' in its names, description, unit or source\n`,
-    );
+  const nowhere = `nothing of ${all.length} series has '${search}' in its names, description, unit or source`;
+  if (entries.length === 0 && search !== undefined) writeLines(stderr, `${nowhere}\n`);
   return entries.length === 0 ? EXIT_FAILED : EXIT_OK;
-}
+};
 
-/** Ask the service, or the lake. Throws ConfigError, and what the two throw. */
 async function ask<T>(
   context: CommandContext,
   { lake }: CatalogueOptions,
@@ -103,8 +96,8 @@ async function ask<T>(
 ): Promise<T> {
   const { clock = systemClock } = overrides;
   if (lake === true) {
-    const { store, log, jobs, close } = await openLake(context);
-    return askLake({ store, clock, log }, jobs).finally(close);
+    await using opened = await openLake(context);
+    return await askLake({ ...opened, clock }, opened.jobs);
   }
   const config = loadServiceConfig(context.env, context.envFile);
   const { settings, jobs, jobFaults } = config;
@@ -114,14 +107,6 @@ async function ask<T>(
   const { client, close } = await openClient(config, context.env, log, overrides);
   const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
   return askService({ client, clock, log, concurrency, signal: context.signal }, jobs).finally(close);
-}
-
-function shown(entry: SeriesEntry) {
-  const { vessel, vesselName, timeSeriesId, names, lastMicros, lastValue, readings, jobs, ...more } = entry;
-  return {
-    ...{ select: expressionOf(entry), vessel, vesselName, timeSeriesId, names: Object.fromEntries(names) },
-    ...{ ...more, lastTime: isoOrNull(lastMicros), lastValue, readings, jobs: [...jobs] },
-  };
 }
 
 /** A column for each domain that any of them has a name in. */

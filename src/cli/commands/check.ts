@@ -1,33 +1,32 @@
 /** `check`: does everything that an export needs work, and what to do about what does not. */
-import { type Clock, type Job, systemClock } from '../../core/model/index.ts';
+import { type Job, systemClock } from '../../core/model/index.ts';
 import { pickJobs } from '../../core/names.ts';
 import { surveyConfig } from '../../runtime/config/config.ts';
 import { checkAll } from '../check/check.ts';
 import type { CheckResult } from '../check/result.ts';
 import { formatChecks, formatCheckTotals } from '../terminal/check-view.ts';
-import { type CommandContext, EXIT_FAILED, EXIT_OK, type JsonOption, openOutput } from './command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, type JsonOption, openOutput } from './command.ts';
 
-/** Print what was found; exit code 1 where anything has failed. `overrides` are for tests. */
-export async function checkCommand(
-  context: CommandContext,
-  jobNames: readonly string[],
-  options: JsonOption,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
-): Promise<number> {
-  const output = openOutput(context.stdout, 'check', options);
-  const { env, envFile } = context;
+/** Exit code 1 where anything has failed. */
+export const checkCommand: Command<[jobNames: readonly string[], JsonOption]> = async (
+  context,
+  jobNames,
+  options,
+  { clock = systemClock } = {},
+) => {
+  const { stdout, env, envFile } = context;
+  const output = openOutput(stdout, 'check', options);
   const config = surveyConfig(env, envFile);
   // The names of jobs that have faults are not known: those are told anyway.
   const isNamed = ({ name }: Job) => jobNames.length === 0 || jobNames.includes(name);
   const jobs = config.faults.length === 0 ? pickJobs(config.jobs, jobNames) : config.jobs.filter(isNamed);
   const results: CheckResult[] = [];
+  const totals = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for await (const result of checkAll({ config, jobs, env, clock, signal: context.signal })) {
     output.add('checks', result);
     results.push(result);
+    totals[result.state]++;
   }
-  const totals = { ok: 0, warning: 0, failed: 0, skipped: 0 };
-  for (const { state } of results) totals[state]++;
-  const text = () => `${formatChecks(results, context.stdout)}\n\n${formatCheckTotals(totals)}\n`;
-  output.end({ totals }, text);
+  output.end({ totals }, () => `${formatChecks(results, stdout)}\n\n${formatCheckTotals(totals)}\n`);
   return totals.failed === 0 ? EXIT_OK : EXIT_FAILED;
-}
+};

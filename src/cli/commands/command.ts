@@ -9,18 +9,19 @@
 import type { AppOverrides } from '../../app.ts';
 import { usageError } from '../../core/errors.ts';
 import { cleanMessage } from '../../core/model/index.ts';
-import type { Fleet } from '../../fleet/fleet.ts';
+import type { FleetNews } from '../../fleet/fleet-news.ts';
+import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { checkSources } from '../../lake/lake-file.ts';
 import type { Config, LakeConfig } from '../../runtime/config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from '../../runtime/config/config.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { createJsonPage, type JsonPage, type Screen, writeText } from '../terminal/screen.ts';
+import { createJsonPage, type Screen, writeText } from '../terminal/screen.ts';
 import { type CommandContext, commandLog } from './context.ts';
 import type { Item, Lists, ResultName, Summary } from './results.ts';
 import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
 
-export { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+export { type Command, type CommandContext, commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 export type { Item } from './results.ts';
 
 type WriteLine = (line: string) => void;
@@ -46,7 +47,6 @@ export function configure<C extends LakeConfig>(
   return { config, jobs: pickJobs(config, names), log };
 }
 
-/** All that an export needs. */
 export async function openExport(
   context: CommandContext,
   names: readonly string[],
@@ -56,14 +56,34 @@ export async function openExport(
   const configured = configure(context, readConfig(context), names, write);
   // What an export needs is loaded by those alone who export.
   const { openApp } = await import('../../app.ts');
-  return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
+  const app = await openApp(configured.config, context.env, configured.log, overrides);
+  return { ...configured, app, [Symbol.asyncDispose]: () => app.close() };
+}
+
+/** The same for an export in this process, of which the processes of a fleet are told where there is Redis. */
+export async function openToldExport(
+  context: CommandContext,
+  names: readonly string[],
+  overrides: AppOverrides,
+  write?: WriteLine,
+) {
+  let news: FleetNews | undefined;
+  const telling = tellingRequests(overrides, () => news);
+  const opened = await openExport(context, names, telling, write);
+  const told = await tellOfRun(opened.app, opened.log);
+  news = told?.news;
+  const close = async () => {
+    await told?.leave();
+    await opened.app.close();
+  };
+  return { ...opened, news, [Symbol.asyncDispose]: close };
 }
 
 /** The lake alone, which needs no credentials. */
 export async function openLake(context: CommandContext, names: readonly string[] = [], write?: WriteLine) {
   const configured = configure(context, readLakeConfig(context), names, write);
   const store = await openStore(configured.config.settings.LAKE_URL, context.env, configured.log);
-  return { ...configured, store, close: () => store.close() };
+  return { ...configured, store, [Symbol.asyncDispose]: () => store.close() };
 }
 
 /** The lake, and with `asksService` a client of the query service too. */
@@ -74,35 +94,26 @@ export async function openLakeAndService(
   overrides: AppOverrides,
   write?: WriteLine,
 ) {
-  if (!asksService)
-    return { ...(await openLake(context, names, write)), client: undefined, layout: undefined };
-  const { app, ...opened } = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
-  const { store, client, ports } = app;
-  return { ...opened, store, client, layout: ports.layout, close: () => app.close() };
+  const none = { client: undefined, layout: undefined };
+  if (!asksService) return { ...(await openLake(context, names, write)), ...none };
+  const opened = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
+  const { store, client, ports } = opened.app;
+  return { ...opened, store, client, layout: ports.layout };
 }
 
 export type OpenedLake = Awaited<ReturnType<typeof openLakeAndService>>;
 
-/** Open app and queue, use them, and close both. Throws what `openFleet` and `use` throw. */
-export async function withFleet<T>(
+/** App and queue, whose libraries are loaded by those alone who need them. */
+export async function openQueue(
   context: CommandContext,
   config: Config,
   overrides: AppOverrides,
-  use: (fleet: Fleet) => Promise<T>,
-): Promise<T> {
-  // The libraries of the queue are loaded by those alone who need it.
+  write?: WriteLine,
+) {
   const { openFleet } = await import('../../fleet/fleet.ts');
-  const fleet = await openFleet(
-    config,
-    context.env,
-    commandLog(context, config.settings.LOG_LEVEL),
-    overrides,
-  );
-  try {
-    return await use(fleet);
-  } finally {
-    await fleet.close();
-  }
+  const log = commandLog(context, config.settings.LOG_LEVEL, write);
+  const fleet = await openFleet(config, context.env, log, overrides);
+  return { ...fleet, log, [Symbol.asyncDispose]: () => fleet.close() };
 }
 
 /**
@@ -154,8 +165,20 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
   expectOne(options, ['json', 'ndjson']);
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
-  const page = createJsonPage(screen, STREAMED[name] !== undefined);
-  const streamed = openStreamed(page, STREAMED[name]);
+  const streamed = STREAMED[name];
+  const page = createJsonPage(screen, streamed !== undefined);
+  let isBegun = false;
+  const stream = (item: unknown) => {
+    page.between(isBegun ? ',\n    ' : `{\n  "${streamed}": [\n    `);
+    page.value(item);
+    isBegun = true;
+  };
+  const endObject = (summary: object) => {
+    if (!isBegun) return page.line({ ...summary, ...lists }, 2);
+    delete lists[streamed!];
+    page.between('\n  ],');
+    page.rest({ ...summary, ...lists }, 2);
+  };
   const isText = !json && !ndjson;
   return {
     isText,
@@ -163,39 +186,22 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
       if (isText) return;
       const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
       if (ndjson) page.line({ kind: LINE_KINDS[list as keyof typeof LINE_KINDS], ...(shown as object) });
-      else if (list === STREAMED[name]) streamed.add(shown);
+      else if (list === streamed) stream(shown);
       else lists[list as string]!.push(shown);
     },
     taken: () => screen.taken?.(),
     end(summary, text) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
       if (ndjson) page.line({ kind: 'summary', ...versioned });
-      else if (json) streamed.end(versioned, lists);
+      else if (json) endObject(versioned);
       else if (text !== undefined) writeText(screen, text());
       page.end();
     },
   };
 }
 
-/** The object of a `--json`; an item a line in the list `name`, where it got any. `end` writes the other members behind it. */
-function openStreamed(page: JsonPage, name: string | undefined) {
-  let items = 0;
-  return {
-    add(item: unknown) {
-      page.between(items++ === 0 ? `{\n  "${name}": [\n    ` : ',\n    ');
-      page.value(item);
-    },
-    end(summary: object, { ...lists }: Record<string, unknown[]>) {
-      if (items === 0) return page.line({ ...summary, ...lists }, 2);
-      delete lists[name!];
-      page.between('\n  ],');
-      page.rest({ ...summary, ...lists }, 2);
-    },
-  };
-}
-
 /** Members that are for people: cleaned and bounded, where all others are exact. */
-const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'remark'];
+const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'warning'];
 
 function withBoundedTexts(item: object): object {
   // Most items have none, and there may be hundreds of thousands.

@@ -67,7 +67,7 @@ function candidates(
   const command = visible.find(({ name }) => name === before[at]);
   if (command === undefined)
     return at === -1 ? visible.map(({ name, summary }) => [name, summary] as const) : [];
-  const { options = [], argument, subcommands = [] } = command;
+  const { options = [], arguments: [argument] = [], subcommands = [] } = command;
   const rest = before.slice(at + 1);
   const sub = subcommands.some(({ name }) => name === rest[0]);
   if (sub) return candidates(subcommands, rest, typed, jobs);

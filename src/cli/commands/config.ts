@@ -6,7 +6,7 @@ import { paint, roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { type CommandContext, EXIT_OK, type JsonOption, openOutput } from './command.ts';
 import { EXIT_USAGE } from './context.ts';
 
-/** Print settings and jobs; exit code 2 when any of them is wrong. */
+/** Exit code 2 when any setting or job is wrong. */
 export function configCommand(context: CommandContext, options: JsonOption): number {
   const { settings, jobs, faults, warnings } = showSettings(context.env, context.envFile);
   const { stdout, stderr } = context;
@@ -17,14 +17,15 @@ export function configCommand(context: CommandContext, options: JsonOption): num
   for (const warning of warnings) output.add('warnings', warning);
   output.end({});
   if (output.isText) {
-    const columns = roomOn(stdout);
     const rows = settings.map(({ name, value, valid, origin, meaning }) => {
       const shown = valid ? (value ?? '-') : paint(stdout, 'red', `not valid: ${value ?? '-'}`);
       return [name, shown, origin, meaning];
     });
-    writeLines(stdout, `${formatTable([['setting', 'value', 'from', 'meaning'], ...rows], columns)}\n\n`);
-    const head = ['job', 'dataset', 'vessels', 'select'];
-    writeLines(stdout, `${formatTable([head, ...jobs.map(jobRow)], columns)}\n`);
+    const tables = [
+      [['setting', 'value', 'from', 'meaning'], ...rows],
+      [['job', 'dataset', 'vessels', 'select'], ...jobs.map(jobRow)],
+    ].map((table) => formatTable(table, roomOn(stdout)));
+    writeLines(stdout, `${tables.join('\n\n')}\n`);
     for (const fault of faults) writeText(stderr, `${paint(stderr, 'red', 'fault:')} ${fault}\n`);
     for (const text of warnings) writeText(stderr, `${paint(stderr, 'yellow', 'warning:')} ${text}\n`);
   }

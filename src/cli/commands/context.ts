@@ -1,10 +1,11 @@
+/** What commands are given, and the rows that say what can be typed. */
+import type { AppOverrides } from '../../app.ts';
 import type { Log } from '../../core/model/index.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
 import type { EnvFile } from '../../runtime/config/environment.ts';
 import { createLog } from '../../runtime/log.ts';
 import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
-/** What a command is given of its process. */
 export interface CommandContext {
   /** With what a file of settings adds to it. */
   readonly env: NodeJS.ProcessEnv;
@@ -21,7 +22,12 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** Exit codes of every command. */
+/** A command gets its arguments and options as its row has them, and gives its exit code. `overrides` are for tests. */
+export type Command<Given extends readonly unknown[], Overrides = AppOverrides> = (
+  context: CommandContext,
+  ...given: [...Given, overrides?: Overrides]
+) => Promise<number>;
+
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -33,21 +39,15 @@ export const EXIT_TERMINATED = 143;
 
 /** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
 export function commandLog(
-  context: Pick<CommandContext, 'env' | 'stderr'>,
+  { env, stderr }: Pick<CommandContext, 'env' | 'stderr'>,
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
-  write: (line: string) => void = (line) => writeText(context.stderr, line),
+  write: (line: string) => void = (line) => writeText(stderr, line),
 ): Log {
-  const readable = context.stderr.isTTY === true;
+  const readable = stderr.isTTY === true;
   const coloured = (line: string) =>
-    line.replace(/^(warn|error) /, (word) =>
-      paint(context.stderr, word === 'warn ' ? 'yellow' : 'red', word),
-    );
-  return createLog({
-    level,
-    readable,
-    write: readable ? (line) => write(coloured(line)) : write,
-    traceId: readTraceContext(context.env)?.traceId,
-  });
+    line.replace(/^(warn|error) /, (word) => paint(stderr, word === 'warn ' ? 'yellow' : 'red', word));
+  const { traceId } = readTraceContext(env) ?? {};
+  return createLog({ level, readable, write: readable ? (line) => write(coloured(line)) : write, traceId });
 }
 
 /**
@@ -56,15 +56,15 @@ export function commandLog(
  */
 export type OptionRow = readonly [flags: string, meaning: string, fallback?: string | number];
 
+/** `<required>`, `[optional]`, `[several...]`. */
+export type ArgumentRow = readonly [name: string, meaning: string, choices?: readonly string[]];
+
 export interface CommandRow {
   readonly name: string;
   readonly summary: string;
   /** It says itself what is wrong with the file of settings. */
   readonly tellsOfEnvFile?: boolean;
-  /** `<required>`, `[optional]`, `[several...]`. */
-  readonly argument?: readonly [name: string, meaning: string, choices?: readonly string[]];
-  /** What follows the argument. */
-  readonly secondArgument?: readonly [name: string, meaning: string];
+  readonly arguments?: readonly ArgumentRow[];
   readonly options?: readonly OptionRow[];
   /** What follows `vessel-export` in examples; the first words of the help's last lines. */
   readonly examples: readonly string[];
@@ -73,9 +73,8 @@ export interface CommandRow {
   readonly isLongRunning?: boolean;
   /** Reads gigabytes and keeps little of it: its heap is collected early. */
   readonly readsMuch?: boolean;
-  /** Not shown in the help. */
   readonly hidden?: boolean;
-  /** Loads the command when it is used, and gives its exit code. `given`: the argument, if there is one, or both. */
-  // biome-ignore lint/suspicious/noExplicitAny: commander has read the options by the rows above.
-  readonly perform: (context: CommandContext, given: any, options: any) => Promise<number>;
+  /** The command, loaded when it is used. It is given its arguments, and its options if it has any. */
+  // biome-ignore lint/suspicious/noExplicitAny: commander has read them by the rows above.
+  readonly load: () => Promise<(context: CommandContext, ...given: any[]) => number | Promise<number>>;
 }

@@ -40,7 +40,6 @@ export interface Dates {
 /** Before today, where no dates are given. */
 export const EXPORT_DAYS = 1;
 
-/** What is wrong with `--vessel`. */
 export function vesselFaults(vessels: readonly string[] = []): string[] {
   return vessels
     .filter((vessel) => !VESSEL_ID.test(vessel))

@@ -23,7 +23,6 @@ import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK } from './command
 import { isBad, summarize } from './run.ts';
 
 interface DemoOptions {
-  /** Folder of the lake. */
   readonly lake: string;
   readonly readingsPerDay: number;
   /** How the lake is read: `plain` or `delta`; absent: as it is, and plain for a new one. */
@@ -36,7 +35,6 @@ const VESSELS = 3;
 const DAYS = 2;
 const SEED = 1;
 
-/** Run the demo; again on the same day, it finds everything done. */
 export async function demoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
   const lakeDir = resolve(options.lake);
   const { stdout } = context;
@@ -63,7 +61,6 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
   }
 }
 
-/** Settings of the demo: the service that was just started, the lake folder, and jobs of its own. */
 function demoConfig(
   context: CommandContext,
   service: RunningService,
@@ -173,7 +170,6 @@ const fleetQuery = (rows: Sql) => sql`
            AS kg_per_nm
   FROM day ORDER BY vessel, date`;
 
-/** Every object of a plain lake. */
 function globbed(lake: string): Sql {
   return sql`read_parquet(${duckdbText.literal(`${asPattern(lake)}/measurements/*/*/*.parquet`)},
                       hive_partitioning = true)`;

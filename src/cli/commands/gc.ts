@@ -1,25 +1,19 @@
 /** `gc`: what unfinished exports left behind. Shows it; removes it only with `--yes`. */
-import { type Clock, systemClock } from '../../core/model/index.ts';
+import { systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { findGarbage, type GarbageItem } from '../../lake/upkeep/garbage.ts';
 import { findDeadTemps } from '../../store/local/temps.ts';
 import { parseLakeUrl } from '../../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
-import { type CommandContext, EXIT_OK, type Item, type JsonOption, openLake, openOutput } from './command.ts';
+import { type Command, EXIT_OK, type Item, type JsonOption, openLake, openOutput } from './command.ts';
 
 type GcOptions = JsonOption & { readonly yes?: boolean };
-
 type ShownItem = Item<'gc', 'items'>;
 
-/** Find and, with `yes`, remove garbage; the exit code. `overrides` are for tests. */
-export async function gcCommand(
-  context: CommandContext,
-  options: GcOptions,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
-): Promise<number> {
+export const gcCommand: Command<[GcOptions]> = async (context, options, { clock = systemClock } = {}) => {
   const output = openOutput(context.stdout, 'gc', options);
-  const { config, store, close } = await openLake(context);
+  await using lake = await openLake(context);
   const items: ShownItem[] = [];
   const show = async (found: AsyncIterable<Settleable>) => {
     for await (const item of found) {
@@ -31,19 +25,18 @@ export async function gcCommand(
   };
   let isWhole = false;
   try {
-    await show(findGarbage({ store, clock, self: thisProcess() }));
-    await show(tempItems(config.settings.LAKE_URL));
+    await show(findGarbage({ store: lake.store, clock, self: thisProcess() }));
+    await show(tempItems(lake.config.settings.LAKE_URL));
     isWhole = true;
   } finally {
-    await close();
     if (output.isText && (isWhole || items.length > 0))
       writeText(context.stdout, describeItems(items, options, isWhole));
   }
   output.end({});
   return EXIT_OK;
-}
+};
 
-type Settleable = Pick<GarbageItem, 'key' | 'why' | 'keep' | 'remove'> & { readonly kind: ShownItem['kind'] };
+type Settleable = Pick<GarbageItem, 'key' | 'why' | 'keep' | 'remove'> & Pick<ShownItem, 'kind'>;
 
 async function* tempItems(lakeUrl: string): AsyncGenerator<Settleable> {
   const location = parseLakeUrl(lakeUrl);
@@ -60,15 +53,12 @@ async function settle(item: Settleable, options: GcOptions): Promise<ShownItem['
 
 function describeItems(items: readonly ShownItem[], options: GcOptions, isWhole: boolean): string {
   const count = (state: ShownItem['state']) => items.filter((item) => item.state === state).length;
-  const rows = items.map(({ kind, key, state, message }) => [
-    state.replaceAll('-', ' '),
-    kind.replace('-', ' '),
-    key,
-    message,
+  const rows = items.map((item) => [
+    ...[item.state.replaceAll('-', ' '), item.kind.replace('-', ' '), item.key, item.message],
   ]);
   const table = rows.length === 0 ? '' : `${formatTable([['', 'what', 'where', 'why'], ...rows])}\n\n`;
-  const removed =
-    options.yes === true ? `${count('removed')} removed` : `${count('would-be-removed')} to remove`;
-  const hint = options.yes === true || count('would-be-removed') === 0 ? '' : '; --yes removes them';
+  const left = count('would-be-removed');
+  const removed = options.yes === true ? `${count('removed')} removed` : `${left} to remove`;
+  const hint = options.yes === true || left === 0 ? '' : '; --yes removes them';
   return `${table}${removed}, ${count('kept') + count('in-use')} kept${hint}${isWhole ? '' : '; not all was looked at'}\n`;
 }

@@ -22,9 +22,7 @@ import { askSettings, INIT_VARIABLES, type InitAnswers, type Values } from './in
 
 interface InitOptions extends InitAnswers {
   readonly job: string;
-  /** Replace a file that is there. */
   readonly overwrite?: boolean;
-  /** False: write without trying. */
   readonly check: boolean;
 }
 

@@ -33,38 +33,30 @@ export async function openLakeSql(
     writeText(context.stderr, `${paint(context.stderr, 'yellow', 'warning:')} ${text}\n`);
   const wide = wideFromOptions(options, warn);
   const { job: names = [], fetchGb } = options;
-  const opened = await openLake(context);
-  try {
-    const { store, config } = opened;
-    const named = names.length === 0 ? [] : pickJobs(config, names);
-    const layout = await readLayout(store);
-    const { sources, emptySources, receiptJobs } = await findSources(store, opened.jobs, named);
-    const isEmpty = sources.length === 0;
-    if (isEmpty && (ofLake === undefined || emptySources.length === 0))
-      throw new ConfigError(
-        'empty-lake',
-        `${store.url} has no objects of the jobs in ${config.settings.JOBS_DIR} (${opened.jobs.map(({ name }) => name).join(', ')}): look at LAKE_URL and JOBS_DIR, or run 'vessel-export run' first`,
-      );
-    if (isEmpty) warn(`${store.url} has no objects of any job yet: ${ofLake}`);
-    else
-      for (const { job } of emptySources) warn(`the lake has no objects of the job '${job}' yet: ${ofJob}`);
-    const bounds = { tempDir: config.settings.TEMP_DIR, maxFetchBytes: fetchGb * 1e9 };
-    const shown = { store, layout, log: opened.log, sources, emptySources, receiptJobs, wide };
-    const session = await openLakeSession({ ...shown, ...bounds }, context.signal);
-    const close = async () => {
-      await session.close();
-      await opened.close();
-    };
-    const jobs = opened.jobs.map(({ name }) => name);
-    // The first export makes it what LAKE_LAYOUT says.
-    const toBe = layout === 'plain' ? (config.settings.LAKE_LAYOUT ?? layout) : layout;
-    const empty = { layout: toBe, sources: emptySources, receiptJobs: jobs };
-    const lake: ViewedLake = { ...session.lake, ...(isEmpty && empty) };
-    return { session, lake, wide, close };
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  await using opening = new AsyncDisposableStack();
+  const { store, config, log, jobs } = opening.use(await openLake(context));
+  const named = names.length === 0 ? [] : pickJobs(config, names);
+  const layout = await readLayout(store);
+  const found = await findSources(store, jobs, named);
+  const { sources, emptySources } = found;
+  const jobNames = jobs.map(({ name }) => name);
+  const isEmpty = sources.length === 0;
+  if (isEmpty && (ofLake === undefined || emptySources.length === 0))
+    throw new ConfigError(
+      'empty-lake',
+      `${store.url} has no objects of the jobs in ${config.settings.JOBS_DIR} (${jobNames.join(', ')}): look at LAKE_URL and JOBS_DIR, or run 'vessel-export run' first`,
+    );
+  if (isEmpty) warn(`${store.url} has no objects of any job yet: ${ofLake}`);
+  else for (const { job } of emptySources) warn(`the lake has no objects of the job '${job}' yet: ${ofJob}`);
+  const bounds = { tempDir: config.settings.TEMP_DIR, maxFetchBytes: fetchGb * 1e9 };
+  const session = await openLakeSession({ store, layout, log, ...found, wide, ...bounds }, context.signal);
+  opening.defer(() => session.close());
+  // The first export makes it what LAKE_LAYOUT says.
+  const toBe = layout === 'plain' ? (config.settings.LAKE_LAYOUT ?? layout) : layout;
+  const empty = { layout: toBe, sources: emptySources, receiptJobs: jobNames };
+  const lake: ViewedLake = { ...session.lake, ...(isEmpty && empty) };
+  const opened = opening.move();
+  return { session, lake, wide, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 interface WideCommandOptions {
@@ -102,11 +94,7 @@ function wideFromOptions(
     const asked = columns.length === 1 && (only === 'shared' || only === 'all') ? only : columns;
     const { columns: chosen, warnings } = chooseColumns(own, asked);
     for (const warning of warnings) onWarning(warning);
-    return {
-      columns: chosen,
-      windowMicros: windowed!,
-      aggregate: aggregate as WideAggregate,
-      holdMicros: held! * 1_000,
-    };
+    const [windowMicros, holdMicros] = [windowed!, held! * 1_000];
+    return { columns: chosen, windowMicros, aggregate: aggregate as WideAggregate, holdMicros };
   };
 }

@@ -9,7 +9,6 @@ import type { Metrics } from '../../runtime/monitoring/metrics.ts';
 import { createLazyPage } from '../../web/lazy-page.ts';
 import type { WebAccess } from '../../web/ports.ts';
 
-/** What `schedule` and `worker` show. */
 export function fleetPage({ current, jobs }: Config, log: Log) {
   return (fleet: Fleet, metrics: Metrics) => {
     const { store, clock, self, apiVersion } = fleet.app.ports;
@@ -21,7 +20,6 @@ export function fleetPage({ current, jobs }: Config, log: Log) {
   };
 }
 
-/** Who may see a page, by the settings. */
 export function webAccess(settings: LakeConfig['settings']): WebAccess {
   const { HTTP_HOST, LAKE_URL, PUBLIC_URL, TRUSTED_PROXY } = settings;
   return {

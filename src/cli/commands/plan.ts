@@ -1,23 +1,22 @@
 /** `plan`: what an export of a range will take, before it is begun. Writes nothing. */
-import type { AppOverrides } from '../../app.ts';
 import { systemClock } from '../../core/model/index.ts';
 import { estimateJob } from '../../export/estimate/estimate-job.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { formatPlan } from '../terminal/plan-view.ts';
-import { type CommandContext, EXIT_OK, type JsonOption, openExport, openOutput } from './command.ts';
+import { type Command, EXIT_OK, type JsonOption, openExport, openOutput } from './command.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates, type RangeOptions } from './dates.ts';
 
-/** Print what a run would take; the exit code. `overrides` are for tests. */
-export async function planCommand(
-  context: CommandContext,
-  jobNames: readonly string[],
-  options: RangeOptions & JsonOption,
-  overrides: AppOverrides = {},
-): Promise<number> {
+export const planCommand: Command<[jobNames: readonly string[], RangeOptions & JsonOption]> = async (
+  context,
+  jobNames,
+  options,
+  overrides = {},
+) => {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
   const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
   const output = openOutput(context.stdout, 'plan', options);
-  const { app, config, jobs } = await openExport(context, jobNames, { encoderThreads: 0, ...overrides });
+  await using opened = await openExport(context, jobNames, { encoderThreads: 0, ...overrides });
+  const { app, config, jobs } = opened;
   const {
     QUERY_MAX_CONCURRENCY: concurrencyLimit,
     WORKER_CONCURRENCY: workers,
@@ -26,24 +25,20 @@ export async function planCommand(
   const rateLimit = perMinute > 0 ? `, ${perMinute} requests a minute` : '';
   const words = `with ${concurrencyLimit} requests and ${workers} vessel-days at once${rateLimit}`;
   const blocks: string[] = [];
-  try {
-    const stats = createRequestStats();
-    const limits = { concurrencyLimit, workers, perMinute };
-    const request = { from: dates.from, to: dates.to, ...limits, vessels: options.vessel ?? [] };
-    for (const job of jobs) {
-      const plan = await estimateJob(app.ports, job, request, context.signal, stats);
-      const { vessels: vesselCount, states, troubles, ...more } = plan;
-      const { done: published, ...others } = states;
-      output.add('jobs', { ...more, vesselCount, totals: { ...others, published } });
-      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
-      blocks.push(formatPlan(plan, formatDates(dates), words));
-    }
-    const { requests } = stats;
-    const summary = { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute };
-    const text = () => `${blocks.join('\n\n')}\n${requests} requests to plan\n`;
-    output.end({ limits: summary, requests }, text);
-    return EXIT_OK;
-  } finally {
-    await app.close();
+  const stats = createRequestStats();
+  const limits = { concurrencyLimit, workers, perMinute };
+  const request = { from: dates.from, to: dates.to, ...limits, vessels: options.vessel ?? [] };
+  for (const job of jobs) {
+    const plan = await estimateJob(app.ports, job, request, context.signal, stats);
+    const { vessels: vesselCount, states, troubles, ...more } = plan;
+    const { done: published, ...others } = states;
+    output.add('jobs', { ...more, vesselCount, totals: { ...others, published } });
+    for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+    blocks.push(formatPlan(plan, formatDates(dates), words));
   }
-}
+  const { requests } = stats;
+  const summary = { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute };
+  const text = () => `${blocks.join('\n\n')}\n${requests} requests to plan\n`;
+  output.end({ limits: summary, requests }, text);
+  return EXIT_OK;
+};

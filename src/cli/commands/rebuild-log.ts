@@ -1,41 +1,38 @@
 /** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
 import { usageError } from '../../core/errors.ts';
-import { type Clock, countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
+import { countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { type RebuiltLog, rebuildLog } from '../../lake/upkeep/rebuild-log.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext, JsonOption } from './command.ts';
+import type { Command, JsonOption } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, expectOwnLake, openLake, openOutput } from './command.ts';
 
 /** Faults that are shown; there may be one a vessel-day. */
 const SHOWN = 5;
 
-/** Look at the log of a job's table and, with `yes`, rebuild it; the exit code. `overrides` are for tests. */
-export async function rebuildLogCommand(
-  context: CommandContext,
-  job: string,
-  options: JsonOption & { readonly yes?: boolean },
-  { clock = systemClock }: { readonly clock?: Clock } = {},
-): Promise<number> {
+type RebuildOptions = JsonOption & { readonly yes?: boolean };
+
+export const rebuildLogCommand: Command<[job: string, RebuildOptions]> = async (
+  context,
+  job,
+  options,
+  { clock = systemClock } = {},
+) => {
   if (!JOB_NAME.test(job))
     throw usageError(`got '${job}', expected the name of a job: that of a folder of the lake`);
   const output = openOutput(context.stdout, 'rebuild-log', options);
-  const { config, store, log, close } = await openLake(context);
+  await using lake = await openLake(context);
+  const { config, store, log } = lake;
   const say = (text: string) => writeText(context.stderr, `${text}\n`);
   const ports = { store, signal: context.signal, clock, self: thisProcess(), log, say };
-  let rebuilt: RebuiltLog;
-  try {
-    if (options.yes === true) await expectOwnLake(store, config.settings, job);
-    rebuilt = await rebuildLog(ports, job, options.yes === true);
-  } finally {
-    await close();
-  }
+  if (options.yes === true) await expectOwnLake(store, config.settings, job);
+  const rebuilt = await rebuildLog(ports, job, options.yes === true);
   const { faults, leftOut, unread, ...summary } = rebuilt;
   for (const { day, message } of [...leftOut, ...unread]) output.add('days', { ...day, message });
   for (const fault of faults) output.add('faults', fault);
   output.end({ job, ...summary }, () => describe(job, rebuilt));
   return leftOut.length + unread.length > 0 ? EXIT_FAILED : EXIT_OK;
-}
+};
 
 function describe(job: string, rebuilt: RebuiltLog): string {
   const { faults, vesselDays, version, isWritten, leftOut, unread } = rebuilt;

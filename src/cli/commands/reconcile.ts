@@ -1,22 +1,28 @@
 /** `reconcile`: find the published days whose source has changed, and export exactly those again. */
-import { type App, type AppOverrides, openApp } from '../../app.ts';
+import type { App, AppOverrides } from '../../app.ts';
 import { type JobReconciliation, reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../../audit/reconcile/repair.ts';
 import { usageError } from '../../core/errors.ts';
-import { type Job, type Log, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import { type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent } from '../../export/events.ts';
 import type { ExportTask } from '../../export/ports.ts';
 import { performTasks } from '../../export/run/run-jobs.ts';
 import type { QueuedRepair } from '../../fleet/fill-queue.ts';
-import type { FleetNews } from '../../fleet/fleet-news.ts';
-import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { markRegularRun } from '../../lake/marks.ts';
-import type { Config } from '../../runtime/config/config.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
-import type { CommandContext, Item, Output } from './command.ts';
-import { configure, EXIT_FAILED, EXIT_OK, openOutput, readConfig } from './command.ts';
+import type { Command, CommandContext, Item, Output } from './command.ts';
+import {
+  configure,
+  EXIT_FAILED,
+  EXIT_OK,
+  openExport,
+  openOutput,
+  openQueue,
+  openToldExport,
+  readConfig,
+} from './command.ts';
 import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates.ts';
 import { isBad, type RunOptions, summarize, toDay } from './run.ts';
 
@@ -27,54 +33,54 @@ export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   readonly enqueue?: boolean;
 }
 
-/** Print what changed, export or queue it if asked to; the exit code. `overrides` are for tests. */
-export async function reconcileCommand(
-  context: CommandContext,
-  jobNames: readonly string[],
-  options: ReconcileOptions,
-  overrides: AppOverrides = {},
-): Promise<number> {
+export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOptions]> = async (
+  context,
+  jobNames,
+  options,
+  overrides = {},
+) => {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
   checkMode(options);
   const asked = askedDates(options, nowMs);
   const output = openOutput(context.stdout, 'reconcile', options);
   const view = createProgressView(context.stderr, systemClock);
-  const { config, jobs, log } = configure(context, readConfig(context), jobNames, view.log);
-  const opened = await openFor(options, config, context.env, log, overrides);
-  const { app } = opened;
-  try {
-    const mends = options.run === true || options.enqueue === true;
-    const names = jobs.map(({ name }) => name);
-    await (mends ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
-    const stats = createRequestStats();
-    const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
-    const found: Found[] = [];
-    for (const job of jobs) {
-      const dates = datesOr(lookbackDaysOf(job), asked, nowMs);
-      const request = { from: dates.from, to: dates.to, vessels: options.vessel ?? [], concurrency };
-      const result = await reconcileJob(app.ports, job, request, context.signal, stats);
-      found.push({ ...result, dates });
-      tell(output, result);
-    }
-    const tasks = mends ? await toRepair(app, jobs, found, options) : [];
-    const queued = await opened.enqueue?.(tasks);
-    for (const one of queued ?? []) output.add('days', toQueuedDay(one));
-    if (options.run === true) await repair(opened, tasks, view, output, context.signal);
-    view.end();
-    const requests = { compare: stats.requests, export: app.client.stats.requests - stats.requests };
-    const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
-    const sumOf = (key: 'compared' | 'notCompared') => found.reduce((sum, one) => sum + one[key], 0);
-    const [vesselDays, notCompared] = [sumOf('compared'), sumOf('notCompared')];
-    const summary = { vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export };
-    output.end(summary, () => textReport(report, view.closingLine(config.settings.LAKE_URL)));
-    return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
-  } finally {
-    view.end();
-    await opened.close();
+  await using opened = await openFor(context, jobNames, options, overrides, view.log);
+  const { app, jobs, news, enqueue } = opened;
+  const { settings } = app.config;
+  const mends = options.run === true || options.enqueue === true;
+  const names = jobs.map(({ name }) => name);
+  await (mends ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
+  const stats = createRequestStats();
+  const found: Found[] = [];
+  for (const job of jobs) {
+    const dates = datesOr(lookbackDaysOf(job), asked, nowMs);
+    const { from, to } = dates;
+    const request = { from, to, vessels: options.vessel ?? [], concurrency: settings.QUERY_MAX_CONCURRENCY };
+    const result = await reconcileJob(app.ports, job, request, context.signal, stats);
+    found.push({ ...result, dates });
+    tell(output, result);
   }
-}
+  const tasks = mends ? await toRepair(app, jobs, found, options) : [];
+  const queued = await enqueue?.(tasks);
+  for (const one of queued ?? []) output.add('days', toQueuedDay(one));
+  const onEvent = (event: ExportEvent) => {
+    view.onEvent(event);
+    news?.onEvent(event);
+    if (event.kind === 'day-result') output.add('days', toDay(event.result));
+  };
+  if (options.run === true) {
+    const atOnce = settings.WORKER_CONCURRENCY;
+    await performTasks(app.ports, tasks, atOnce, onEvent, context.signal).finally(view.end);
+  }
+  const requests = { compare: stats.requests, export: app.client.stats.requests - stats.requests };
+  const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
+  const sumOf = (key: 'compared' | 'notCompared') => found.reduce((sum, one) => sum + one[key], 0);
+  const [vesselDays, notCompared] = [sumOf('compared'), sumOf('notCompared')];
+  const summary = { vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export };
+  output.end(summary, () => textReport(report, view.closingLine(settings.LAKE_URL)));
+  return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
+};
 
-/** What was found of a job, as machines are told it. */
 function tell(output: Output<'reconcile'>, result: JobReconciliation): void {
   const { job, from, to, reason: message, vessels: vesselCount, compared: vesselDays, notCompared } = result;
   output.add('jobs', { job, from, to, vesselCount, vesselDays, notCompared, message });
@@ -106,43 +112,25 @@ function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
     throw usageError('--takeover: given together with --enqueue, expected with --run only');
 }
 
-interface OpenedForRepair {
-  readonly app: App;
-  readonly enqueue?: (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
-  /** With `--run`, where there is somebody to tell. */
-  readonly news?: FleetNews | undefined;
-  close(): Promise<void>;
-}
+type Enqueue = (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
 
-/** The app; with `--enqueue` the queue too, whose libraries nobody else needs. */
+/** The app; with `--run` those who are told of it, and with `--enqueue` the queue. */
 async function openFor(
-  { enqueue, run }: ReconcileOptions,
-  config: Config,
-  env: NodeJS.ProcessEnv,
-  log: Log,
+  context: CommandContext,
+  names: readonly string[],
+  { enqueue: queues, run }: ReconcileOptions,
   overrides: AppOverrides,
-): Promise<OpenedForRepair> {
-  if (enqueue !== true) {
-    let news: FleetNews | undefined;
-    const app = await openApp(
-      config,
-      env,
-      log,
-      tellingRequests(overrides, () => news),
-    );
-    const told = run === true ? await tellOfRun(app, log) : undefined;
-    news = told?.news;
-    const close = async () => {
-      await told?.leave();
-      await app.close();
-    };
-    return { app, news, close };
-  }
-  const { openFleet } = await import('../../fleet/fleet.ts');
+  write: (line: string) => void,
+) {
+  const nobody = { news: undefined, enqueue: undefined as Enqueue | undefined };
+  if (run === true) return { ...nobody, ...(await openToldExport(context, names, overrides, write)) };
+  if (queues !== true) return { ...nobody, ...(await openExport(context, names, overrides, write)) };
+  const { config, jobs } = configure(context, readConfig(context), names);
+  const fleet = await openQueue(context, config, overrides, write);
   const { queueRepairs } = await import('../../fleet/fill-queue.ts');
-  const { app, queue, close } = await openFleet(config, env, log, overrides);
-  const ports = { queue, store: app.store };
-  return { app, close, enqueue: (tasks) => queueRepairs(ports, tasks, { retryFailed: false }) };
+  const ports = { queue: fleet.queue, store: fleet.app.store };
+  const enqueue: Enqueue = (tasks) => queueRepairs(ports, tasks, { retryFailed: false });
+  return { ...nobody, ...fleet, jobs, enqueue };
 }
 
 /** What an export mends. Days that would lose readings are noted, so that they are not tried again. */
@@ -163,29 +151,11 @@ async function toRepair(
   return tasks;
 }
 
-async function repair(
-  { app, news }: OpenedForRepair,
-  tasks: readonly ExportTask[],
-  view: ProgressView,
-  output: Output<'reconcile'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const onEvent = (event: ExportEvent) => {
-    view.onEvent(event);
-    news?.onEvent(event);
-    if (event.kind === 'day-result') output.add('days', toDay(event.result));
-  };
-  await performTasks(app.ports, tasks, app.config.settings.WORKER_CONCURRENCY, onEvent, signal);
-}
-
 type Found = JobReconciliation & { readonly dates: Dates };
 
-/** What the command did. */
 interface Report {
   readonly found: readonly Found[];
-  /** With `--run`. */
   readonly exported: readonly DayResult[] | undefined;
-  /** With `--enqueue`. */
   readonly queued: readonly QueuedRepair[] | undefined;
   readonly requests: { readonly compare: number; readonly export: number };
 }

@@ -16,7 +16,7 @@ export const LINE_KINDS = {
   findings: 'finding',
   unasked: 'unasked',
   vessels: 'vessel',
-  remarks: 'remark',
+  warnings: 'warning',
 } as const;
 
 /** `published`: has a receipt of the job's settings (and rows, where `empty` is told apart); `running`: elsewhere. */
@@ -53,9 +53,9 @@ const why = { code: code.optional(), message: message.optional() };
 const notCompared = vesselDays.describe('published, and the source could not be asked');
 const RECONCILE_STATES = ['changed', 'would-shrink', 'refused', 'disagree', 'unreadable'] as const;
 const exported = z.boolean().describe('published by this command');
-const remark = text.optional().describe('what the receipt says until it is accepted');
+const warning = text.optional().describe('what the receipt says until it is accepted');
 const size = { rows: rows.optional(), sizeBytes: sizeBytes.optional() };
-const result = { exported, ...size, resumed: z.boolean().optional(), remark, ...why };
+const result = { exported, ...size, resumed: z.boolean().optional(), warning, ...why };
 const changeKind = z.enum(['added', 'appeared', 'removed', 'vanished', 'shifted']);
 const named = { timeSeriesId: text, id: text.nullable(), kind: changeKind };
 const change = shape({ ...named, published: readings, now: readings });
@@ -165,7 +165,7 @@ export const RESULTS = {
         ...why,
       }),
       vessels: vesselTrouble,
-      remarks: shape({ ...day, code: z.enum(['fewer-series', 'other-vessel']), message }),
+      warnings: shape({ ...day, code: z.enum(['fewer-series', 'other-vessel']), message }),
     },
   },
   verify: {
@@ -194,7 +194,7 @@ export const RESULTS = {
         expected: text,
         next: text.describe('what to do'),
       }),
-      remarks: shape({
+      warnings: shape({
         ...day,
         code: z.enum(['unfinished', 'not-compared', 'metadata-changed', 'fewer-series', 'other-vessel']),
         message,
@@ -346,9 +346,7 @@ export const RESULTS = {
   },
 } as const satisfies Record<string, { summary: z.ZodRawShape; lists: Record<string, z.ZodType> }>;
 
-/** The lists of a result, by name. */
 export type Lists<K extends ResultName> = (typeof RESULTS)[K]['lists'];
 export type ResultName = keyof typeof RESULTS;
 export type Summary<K extends ResultName> = z.infer<z.ZodObject<(typeof RESULTS)[K]['summary']>>;
-/** An item of a list. */
 export type Item<K extends ResultName, L extends keyof Lists<K>> = Readonly<z.infer<Lists<K>[L]>>;

@@ -3,49 +3,43 @@ import { randomUUID } from 'node:crypto';
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import type { OnFleetEvent } from '../../fleet/events.ts';
-import { type Fleet, openFleet } from '../../fleet/fleet.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
 import { runFleetProcess } from '../../fleet/fleet-process.ts';
 import { openNoticeWatch } from '../../fleet/notice-watch.ts';
 import { createScheduler, type Scheduler } from '../../fleet/scheduler.ts';
 import { createScheduleState } from '../../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext, OutputOptions } from './command.ts';
-import { commandLog, EXIT_OK, openOutput, readConfig } from './command.ts';
+import type { CommandContext, JsonOption } from './command.ts';
+import { commandLog, EXIT_OK, openOutput, openQueue, readConfig } from './command.ts';
 import { fleetPage } from './page.ts';
 
-interface ScheduleOptions extends Pick<OutputOptions, 'json'> {
+interface ScheduleOptions extends JsonOption {
   /** Plan every job that has a schedule now, and end. It does not look back: `reconcile --enqueue` does. */
   readonly once?: boolean;
 }
 
-/** Plan until the signal, or once; the exit code. `overrides` and `intervalMs` are for tests. */
+/** Plan until the signal, or once. `overrides` and `intervalMs` are for tests. */
 export async function scheduleCommand(
   context: CommandContext,
   options: ScheduleOptions,
   overrides: AppOverrides = {},
   intervalMs?: number,
 ): Promise<number> {
-  const { env } = context;
   const config = readConfig(context);
-  const { signal } = context;
+  const { env, signal } = context;
+  const { jobs } = config;
   const log = commandLog(context, config.settings.LOG_LEVEL);
   const open = ({ planning, redis, prefix }: Fleet, onEvent?: OnFleetEvent) =>
     createScheduler({
-      ...planning,
-      jobs: config.jobs,
-      state: createScheduleState(redis, prefix, randomUUID()),
+      ...{ ...planning, jobs, state: createScheduleState(redis, prefix, randomUUID()) },
       ...(onEvent && { onEvent }),
-      ...(intervalMs === undefined ? {} : { intervalMs }),
+      ...(intervalMs !== undefined && { intervalMs }),
     });
   if (options.once === true) {
-    const fleet = await openFleet(config, env, log, overrides);
-    try {
-      await fleet.app.ports.layout.check(config.jobs.map(({ name }) => name));
-      return await planOnce(context, open(fleet), options);
-    } finally {
-      await fleet.close();
-    }
+    await using fleet = await openQueue(context, config, overrides);
+    await fleet.app.ports.layout.check(jobs.map(({ name }) => name));
+    return await planOnce(context, open(fleet), options);
   }
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;
@@ -53,7 +47,7 @@ export async function scheduleCommand(
   const process = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
   await runFleetProcess(process, async (fleet, events, url) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
-      config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
+      jobs.flatMap((job) => (job[key] === undefined ? [] : job.name));
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
     log.info({ ...fields, http: url }, 'scheduler is ready');
     const notices = openNoticeWatch(config, fleet, log, intervalMs);

@@ -31,7 +31,6 @@ interface ServiceCommandOptions {
   readonly readingsPerDay: number;
   readonly rate?: number;
   readonly maxConcurrency?: number;
-  /** Milliseconds. */
   readonly latency?: number;
   readonly tokenTtl: number;
   readonly maxConnections?: number;

@@ -15,11 +15,10 @@ export interface SqlOptions extends LakeSqlOptions {
   readonly json?: boolean;
   readonly parquet?: string;
   readonly svg?: string;
-  /** Of the chart. */
   readonly title?: string;
 }
 
-/** Ask, and print; the exit code. `input` is stdin. */
+/** Ask, and print. `input` is stdin. */
 export async function sqlCommand(
   context: CommandContext,
   sql: string | undefined,
@@ -37,14 +36,10 @@ export async function sqlCommand(
     throw usageError(`no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`);
   if (statements.length > 1 && format !== undefined)
     throw usageError(`--${format}: got ${statements.length} queries, expected one`);
-  const { session, close } = await openLakeSql(context, options, 'its views have no rows');
-  try {
-    if (isPrompt) await askQueries(context, session, input);
-    for (const statement of statements) await answer(context, session, statement, options);
-    return EXIT_OK;
-  } finally {
-    await close();
-  }
+  await using opened = await openLakeSql(context, options, 'its views have no rows');
+  if (isPrompt) await askQueries(context, opened.session, input);
+  for (const statement of statements) await answer(context, opened.session, statement, options);
+  return EXIT_OK;
 }
 
 async function answer(
@@ -56,8 +51,7 @@ async function answer(
   const { signal, stdout } = context;
   if (parquet !== undefined) {
     const from = await session.writeParquet(sql, signal);
-    await writeWhole('--parquet', parquet, (beside) => copyFile(from, beside));
-    return;
+    return await writeWhole('--parquet', parquet, (beside) => copyFile(from, beside));
   }
   const rows = await session.query(sql, signal);
   if (svg !== undefined) {

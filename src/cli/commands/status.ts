@@ -1,16 +1,15 @@
 /** `status`: what the lake holds of each vessel-day, by the lake alone. */
-import type { AppOverrides } from '../../app.ts';
 import { type Coverage, type CoverageState, createCoverageSum } from '../../audit/status/cells.ts';
 import { readJobStatus } from '../../audit/status/job-status.ts';
 import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import type { VesselTrouble } from '../../export/events.ts';
 import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
-import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
+import { describeWarning, describeWarnings, howToAccept } from '../../lake/warnings.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { paint } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
-import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
+import type { Command, Item, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
 import { askedDates, datesOr, formatDates, type RangeOptions } from './dates.ts';
 
@@ -22,61 +21,54 @@ export interface StatusOptions extends RangeOptions, OutputOptions {
 /** Columns where stdout is no terminal. */
 const DEFAULT_COLUMNS = 120;
 
-/** Print coverage; the exit code. `overrides` are for tests. */
-export async function statusCommand(
-  context: CommandContext,
-  jobNames: readonly string[],
-  options: StatusOptions,
-  overrides: AppOverrides = {},
-): Promise<number> {
+export const statusCommand: Command<[jobNames: readonly string[], StatusOptions]> = async (
+  context,
+  jobNames,
+  options,
+  overrides = {},
+) => {
   const clock = overrides.clock ?? systemClock;
   const asked = askedDates(options, clock.nowMs());
-  const output = openOutput(context.stdout, 'status', options);
-  const lake = await openLakeAndService(context, jobNames, options.discover === true, overrides);
+  const { stdout } = context;
+  const output = openOutput(stdout, 'status', options);
+  await using lake = await openLakeAndService(context, jobNames, options.discover === true, overrides);
   const apiVersion = lake.config.settings.QUERY_API_VERSION;
   const ports = { store: lake.store, clock, self: thisProcess(), log: lake.log, apiVersion };
-  const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
   const blocks: string[] = [];
   const all = { vesselDays: 0, rows: 0 };
-  try {
-    for (const job of lake.jobs) {
-      const dates = datesOr(lookbackDaysOf(job), asked, clock.nowMs());
-      const { from, to, meaning } = dates;
-      const asker = { ...lake, clock };
-      const { vesselsFrom, ...known } = await vesselsToShow(asker, job, options, to, context.signal);
-      const isCurrent = vesselsFrom === 'service';
-      const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
-      const cells: Coverage[] = [];
-      const { summary, newest } = await tellCells(output, status.cells, cells);
-      const troubles = known.troubles ?? unlistedBy(newest);
-      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
-      all.vesselDays += summary.vesselDays;
-      all.rows += summary.rows;
-      for (const { day, warnings } of status.remarks)
-        for (const warning of warnings)
-          output.add('remarks', { ...day, code: warning.kind, message: describeRemark(warning) });
-      const receipts = { fetched: status.fetched, fromIndex: status.fromIndex };
-      const about = { job: job.name, dataset: job.dataset, from, to, vesselsFrom, vessels: status.vessels };
-      output.add('jobs', { ...about, ...summary, receipts });
-      if (!output.isText) continue;
-      const remarks = [
-        ...(meaning === undefined ? [] : [`dates: ${formatDates(dates)}`]),
-        REMARKS[vesselsFrom],
-        formatVesselTroubles(troubles),
-        ...status.remarks.map(
-          ({ day, warnings }) =>
-            `${paint(context.stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemarks(warnings)}; '${howToAccept(day)}' accepts it`,
-        ),
-      ];
-      const remark = remarks.filter((line) => line !== '').join('\n');
-      blocks.push(formatStatus({ job: job.name, cells, summary, remark }, columns, context.stdout));
-    }
-    output.end(all, () => `${blocks.join('\n\n')}\n`);
-    return EXIT_OK;
-  } finally {
-    await lake.close();
+  for (const job of lake.jobs) {
+    const dates = datesOr(lookbackDaysOf(job), asked, clock.nowMs());
+    const { from, to, meaning } = dates;
+    const asker = { ...lake, clock };
+    const { vesselsFrom, ...known } = await vesselsToShow(asker, job, options, to, context.signal);
+    const isCurrent = vesselsFrom === 'service';
+    const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
+    const cells: Coverage[] = [];
+    const { summary, newest } = await tellCells(output, status.cells, cells);
+    const troubles = known.troubles ?? unlistedBy(newest);
+    for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+    all.vesselDays += summary.vesselDays;
+    all.rows += summary.rows;
+    for (const { day, warnings } of status.warnings)
+      for (const warning of warnings)
+        output.add('warnings', { ...day, code: warning.kind, message: describeWarning(warning) });
+    const receipts = { fetched: status.fetched, fromIndex: status.fromIndex };
+    const about = { job: job.name, dataset: job.dataset, from, to, vesselsFrom, vessels: status.vessels };
+    output.add('jobs', { ...about, ...summary, receipts });
+    if (!output.isText) continue;
+    const warned = status.warnings.map(
+      ({ day, warnings }) =>
+        `${paint(stdout, 'yellow', 'warning:')} ${day.vessel}: ${describeWarnings(warnings)}; '${howToAccept(day)}' accepts it`,
+    );
+    const shownDates = meaning === undefined ? '' : `dates: ${formatDates(dates)}`;
+    const warnings = [shownDates, WARNINGS[vesselsFrom], formatVesselTroubles(troubles), ...warned];
+    const warning = warnings.filter((line) => line !== '').join('\n');
+    const shown = { job: job.name, cells, summary, warning };
+    blocks.push(formatStatus(shown, stdout.columns ?? DEFAULT_COLUMNS, stdout));
   }
-}
+  output.end(all, () => `${blocks.join('\n\n')}\n`);
+  return EXIT_OK;
+};
 
 /** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
 async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: Coverage[]) {
@@ -85,18 +77,17 @@ async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, sh
   for (const cell of cells) {
     sum.add(cell);
     if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
-    if (output.isText) shown.push(cell);
-    if (output.isText) continue;
-    output.add('days', toDay(cell));
+    if (output.isText) {
+      shown.push(cell);
+      continue;
+    }
+    const { day, ...more } = cell;
+    const { job, vessel, date } = day;
+    output.add('days', { job, vessel, date, ...more });
     const taken = output.taken();
     if (taken !== undefined) await taken;
   }
   return { summary: sum.end(), newest };
-}
-
-function toDay({ day, ...cell }: Coverage): Item<'status', 'days'> {
-  const { job, vessel, date } = day;
-  return { job, vessel, date, ...cell };
 }
 
 type VesselsFrom = Item<'status', 'jobs'>['vesselsFrom'];
@@ -132,7 +123,7 @@ function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {
   });
 }
 
-const REMARKS: Readonly<Record<VesselsFrom, string>> = {
+const WARNINGS: Readonly<Record<VesselsFrom, string>> = {
   command: '',
   job: '',
   service: 'vessels: as the service lists them now',

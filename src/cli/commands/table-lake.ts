@@ -27,7 +27,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'run',
     summary: 'export the due vessel-days of all or some jobs in this process',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [
       ...EXPORT_DATES,
       VESSEL,
@@ -42,21 +42,21 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
       'run measurements --month 2026-01',
       'run --vessel IMO9321483 --from 2026-01-05 --force',
     ],
-    perform: async (...given) => (await import('./run.ts')).runCommand(...given),
+    load: async () => (await import('./run.ts')).runCommand,
   },
   {
     name: 'plan',
     summary: 'estimate what a run will take: vessel-days, readings, requests, bytes, time; writes nothing',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [...EXPORT_DATES, VESSEL, JSON_RESULT],
     examples: ['plan', 'plan measurements --from 2023-01-01 --to 2026-01-01'],
-    perform: async (...given) => (await import('./plan.ts')).planCommand(...given),
+    load: async () => (await import('./plan.ts')).planCommand,
   },
   {
     name: 'reconcile',
     summary:
       'find published days whose source has changed; --run exports exactly those again, --enqueue has workers do it',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [
       ...LOOK_DATES,
       VESSEL,
@@ -69,12 +69,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
     ],
     examples: ['reconcile', 'reconcile measurements --days 90 --run'],
     readsMuch: true,
-    perform: async (...given) => (await import('./reconcile.ts')).reconcileCommand(...given),
+    load: async () => (await import('./reconcile.ts')).reconcileCommand,
   },
   {
     name: 'status',
     summary: 'show what the lake holds of each vessel-day; asks the lake only',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [
       ...LOOK_DATES,
       VESSEL,
@@ -84,12 +84,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
     ],
     examples: ['status', 'status measurements --from 2025-01-01 --to 2026-01-01'],
     readsMuch: true,
-    perform: async (...given) => (await import('./status.ts')).statusCommand(...given),
+    load: async () => (await import('./status.ts')).statusCommand,
   },
   {
     name: 'verify',
     summary: 'check receipts against objects; reads only',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [
       ...dateOptions('the whole lake'),
       ['--vessel <id...>', 'these vessels only'],
@@ -98,21 +98,19 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
       NDJSON_RESULT,
     ],
     examples: ['verify', 'verify measurements --days 7 --deep'],
-    perform: async (...given) => (await import('./verify.ts')).verifyCommand(...given),
+    load: async () => (await import('./verify.ts')).verifyCommand,
   },
   {
     name: 'accept',
     summary:
-      "accept the remarks on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
-    argument: ['<job>', 'name of a job'],
-    secondArgument: [
-      '[vessel...]',
-      'such as IMO9321483; without any: the series that select no longer covers',
+      "accept the warnings on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
+    arguments: [
+      ['<job>', 'name of a job'],
+      ['[vessel...]', 'such as IMO9321483; without any: the series that select no longer covers'],
     ],
     options: [['--source', 'the job is copied from QUERY_BASE_URL from now on'], JSON_RESULT],
     examples: ['accept measurements IMO9321483', 'accept measurements', 'accept measurements --source'],
-    perform: async (context, [job, vessels], options) =>
-      (await import('./accept.ts')).acceptCommand(context, job, vessels, options),
+    load: async () => (await import('./accept.ts')).acceptCommand,
   },
 ];
 
@@ -130,7 +128,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'sql',
     summary: "query the lake's views with DuckDB; without a query, read stdin or open a prompt",
-    argument: ['[query]', "such as 'SELECT * FROM coverage'"],
+    arguments: [['[query]', "such as 'SELECT * FROM coverage'"]],
     options: [
       ['--csv', 'print every row as CSV'],
       ['--json', 'print every row as a line of JSON'],
@@ -148,7 +146,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
       `sql "SELECT timestamp, value FROM readings LIMIT 99" --svg x.svg`,
       'sql < queries.sql',
     ],
-    perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),
+    load: async () => (await import('./sql.ts')).sqlCommand,
   },
   {
     name: 'views',
@@ -166,14 +164,14 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
       'views --for athena --schema vessels',
       'views --for clickhouse --columns Draft --aggregate time-weighted',
     ],
-    perform: async (context, _, options) => (await import('./views.ts')).viewsCommand(context, options),
+    load: async () => (await import('./views.ts')).viewsCommand,
   },
   {
     name: 'gc',
     summary: 'find what unfinished exports left behind for more than a day',
     options: [['--yes', 'remove it; without this nothing is touched'], JSON_RESULT],
     examples: ['gc', 'gc --yes'],
-    perform: async (context, _, options) => (await import('./gc.ts')).gcCommand(context, options),
+    load: async () => (await import('./gc.ts')).gcCommand,
   },
   {
     name: 'convert',
@@ -181,14 +179,14 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
       'convert a plain lake to a Delta table for each job, in place; run it again to go on after a crash',
     options: [['--to <layout>', 'the new layout: delta'], JSON_RESULT],
     examples: ['convert --to delta'],
-    perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
+    load: async () => (await import('./convert.ts')).convertCommand,
   },
   {
     name: 'rebuild-log',
     summary: "rebuild the log of a job's Delta table from the receipts, where it is damaged or lost",
-    argument: ['<job>', 'name of a job'],
+    arguments: [['<job>', 'name of a job']],
     options: [['--yes', 'write it; without this nothing is touched'], JSON_RESULT],
     examples: ['rebuild-log measurements', 'rebuild-log measurements --yes'],
-    perform: async (...given) => (await import('./rebuild-log.ts')).rebuildLogCommand(...given),
+    load: async () => (await import('./rebuild-log.ts')).rebuildLogCommand,
   },
 ];

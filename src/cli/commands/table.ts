@@ -1,8 +1,15 @@
 /** What can be typed: every command with its arguments, options and examples, in one table. */
 import { completeCommand, completionCommand, SHELLS } from './completion.ts';
 import type { CommandRow, OptionRow } from './context.ts';
-import { DAY_COMMANDS, JOBS, JSON_RESULT, LAKE_COMMANDS } from './table-lake.ts';
-import { QUEUE_COMMANDS } from './table-queue.ts';
+import {
+  ALLOW_SHRINK,
+  DAY_COMMANDS,
+  dateOptions,
+  JOBS,
+  JSON_RESULT,
+  LAKE_COMMANDS,
+  VESSEL,
+} from './table-lake.ts';
 
 const CATALOGUE: readonly OptionRow[] = [
   ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
@@ -10,6 +17,108 @@ const CATALOGUE: readonly OptionRow[] = [
   ['--json', 'print the result as JSON'],
   ['--csv', 'print it as CSV'],
 ];
+
+/** About the queue and its processes. */
+const QUEUE_COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'backfill',
+    summary: 'cover a range through the queue; issued again, it goes on where it is',
+    arguments: [['<job>', 'name of a job']],
+    options: [
+      ...dateOptions('with --failed only'),
+      VESSEL,
+      ['--detach', 'leave it to the scheduler'],
+      ['--failed', 'try vessel-days again that have failed'],
+      ALLOW_SHRINK,
+    ],
+    examples: [
+      'backfill measurements --from 2023-01-01 --to 2026-01-01 --detach',
+      'backfill measurements --failed',
+      'backfill list',
+    ],
+    load: async () => (await import('./backfill.ts')).backfillCommand,
+    subcommands: [
+      {
+        name: 'list',
+        summary: 'show the backfills under way, and how far they are',
+        options: [JSON_RESULT],
+        examples: ['backfill list', 'backfill list --json'],
+        load: async () => {
+          const { backfillActionCommand } = await import('./backfill.ts');
+          return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
+        },
+      },
+      backfillAction('pause', 'take what waits out of the queue, and add no more until it is resumed'),
+      backfillAction('resume', 'go on with a paused backfill'),
+      backfillAction('cancel', 'end a backfill; what is exported stays'),
+    ],
+  },
+  {
+    name: 'schedule',
+    summary: 'keep the queue filled with what is due: nightly and late data by the jobs, and backfills',
+    options: [
+      ['--once', 'plan every job with a schedule now, and end'],
+      ['--json', 'with --once: print the result as JSON'],
+    ],
+    examples: ['schedule', 'schedule --once'],
+    isLongRunning: true,
+    readsMuch: true,
+    load: async () => (await import('./schedule.ts')).scheduleCommand,
+  },
+  {
+    name: 'notify',
+    summary: 'send a test message to where NOTIFY_URL says',
+    arguments: [['<what>', 'what to send', ['test']]],
+    examples: ['notify test'],
+    load: async () => (await import('./notify.ts')).notifyCommand,
+  },
+  {
+    name: 'worker',
+    summary: 'export vessel-days from the queue',
+    examples: ['worker', 'worker   # as many as there is work for, on as many machines'],
+    isLongRunning: true,
+    load: async () => (await import('./worker.ts')).workerCommand,
+  },
+  {
+    name: 'hold',
+    summary: 'say whether the queue is on hold, and why',
+    examples: ['hold', 'hold lift'],
+    load: async () => (await import('./hold.ts')).holdCommand,
+    subcommands: [
+      {
+        name: 'lift',
+        summary:
+          'have every worker try now, whatever its probe says; if the fault lasts, the hold comes back',
+        examples: ['hold lift'],
+        load: async () => (await import('./hold.ts')).liftHoldCommand,
+      },
+    ],
+  },
+  {
+    name: 'web',
+    summary: 'serve the page from a lake alone: no Redis, no query service',
+    options: [
+      ['--host <host>', 'address to listen on, instead of HTTP_HOST'],
+      ['--port <n>', 'port, instead of HTTP_PORT; 0 takes a free one'],
+    ],
+    examples: ['web', 'web --port 8000'],
+    isLongRunning: true,
+    load: async () => (await import('./web.ts')).webCommand,
+  },
+];
+
+function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): CommandRow {
+  return {
+    name,
+    summary,
+    arguments: [['<id...>', 'backfills, as `backfill list` names them']],
+    examples: [`backfill ${name} ID`],
+    load: async () => {
+      const { backfillActionCommand } = await import('./backfill.ts');
+      return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
+    },
+  };
+}
 
 /** In the order of the help. */
 export const COMMANDS: readonly CommandRow[] = [
@@ -22,7 +131,7 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--layout <layout>', 'how a new lake is read: plain (default) or delta, a table'],
     ],
     examples: ['demo', 'demo --layout delta', 'demo --lake /tmp/lake --readings-per-day 20000'],
-    perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
+    load: async () => (await import('./demo.ts')).demoCommand,
   },
   {
     name: 'init',
@@ -46,37 +155,35 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--no-check', 'write without trying'],
     ],
     examples: ['init', 'init --base-url https://api.example.com/acme --lake-url ./lake'],
-    perform: async (context, _, options) => (await import('./init.ts')).initCommand(context, options),
+    load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'check',
     summary: 'check everything that an export needs, and say what to do about what does not work',
-    argument: JOBS,
+    arguments: [JOBS],
     options: [JSON_RESULT],
     tellsOfEnvFile: true,
     examples: ['check', 'check measurements --json'],
-    perform: async (context, jobs, options) =>
-      (await import('./check.ts')).checkCommand(context, jobs, options),
+    load: async () => (await import('./check.ts')).checkCommand,
   },
   {
     name: 'vessels',
     summary: 'list the vessels of the service, with their last reading and the jobs that export them',
     options: CATALOGUE,
     examples: ['vessels', 'vessels --lake --csv'],
-    perform: async (context, _, options) => (await import('./catalogue.ts')).vesselsCommand(context, options),
+    load: async () => (await import('./catalogue.ts')).vesselsCommand,
   },
   {
     name: 'series',
     summary: "list the series of a vessel, or of all: names for a job's select, units, ranges, last readings",
-    argument: ['[vessel]', 'such as IMO9321483; all vessels without it'],
+    arguments: [['[vessel]', 'such as IMO9321483; all vessels without it']],
     options: [
       ['--search <text>', 'only those with this text in a name, description, unit or source'],
       ['--select <expression...>', 'ask these, such as "flat/{vessel}/*", instead of the usual domains'],
       ...CATALOGUE,
     ],
     examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
-    perform: async (context, vessel, options) =>
-      (await import('./catalogue.ts')).seriesCommand(context, vessel, options),
+    load: async () => (await import('./catalogue.ts')).seriesCommand,
   },
   ...DAY_COMMANDS,
   ...LAKE_COMMANDS,
@@ -109,7 +216,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'service --rate 600 --latency 80',
     ],
     isLongRunning: true,
-    perform: async (context, _, options) => (await import('./service.ts')).serviceCommand(context, options),
+    load: async () => (await import('./service.ts')).serviceCommand,
   },
   {
     name: 'config',
@@ -117,25 +224,25 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'show the effective settings, secrets masked, and where each came from',
     options: [['--json', 'print JSON']],
     examples: ['config', 'config --json'],
-    perform: async (context, _, options) => (await import('./config.ts')).configCommand(context, options),
+    load: async () => (await import('./config.ts')).configCommand,
   },
   {
     name: 'completion',
     summary: 'print a script that completes commands, options and jobs in a shell',
-    argument: ['<shell>', 'which shell', SHELLS],
+    arguments: [['<shell>', 'which shell', SHELLS]],
     examples: [
       'completion bash >> ~/.bashrc',
       'completion zsh >> ~/.zshrc',
       'completion fish > ~/.config/fish/completions/vessel-export.fish',
     ],
-    perform: async (context, shell) => completionCommand(context, shell),
+    load: async () => completionCommand,
   },
   {
     name: 'complete',
     summary: 'list what may be typed in place of the last word, for the scripts of `completion`',
-    argument: ['[word...]', 'what is typed'],
+    arguments: [['[word...]', 'what is typed']],
     examples: ['complete -- run me'],
     hidden: true,
-    perform: async (context, words) => completeCommand(context, COMMANDS, words),
+    load: async () => (context, words) => completeCommand(context, COMMANDS, words),
   },
 ];

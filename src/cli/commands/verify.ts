@@ -1,12 +1,11 @@
 /** `verify`: receipts against objects, with `--deep` also against the service. Read-only, always. */
-import type { AppOverrides } from '../../app.ts';
 import { FINDINGS, type Finding } from '../../audit/verify/findings.ts';
 import { ALL_DATES, type JobExtent, walkLedger } from '../../audit/verify/lake-walk.ts';
 import { type VerifyObserver, verifyLake } from '../../audit/verify/verify-lake.ts';
 import { ConfigError } from '../../core/errors.ts';
-import { addDays, systemClock } from '../../core/model/index.ts';
+import { addDays, countOf, systemClock } from '../../core/model/index.ts';
 import { createVerifyView, formatVerified, type VerifyView } from '../terminal/verify-view.ts';
-import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
+import type { Command, Item, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openLakeAndService, openOutput } from './command.ts';
 import { askedDates, type Dates, formatDates, type RangeOptions } from './dates.ts';
 
@@ -14,37 +13,30 @@ export interface VerifyOptions extends RangeOptions, OutputOptions {
   readonly deep?: boolean;
 }
 
-/** What tests put in the place of the real thing. */
-export type VerifyOverrides = Pick<AppOverrides, 'clientLimits' | 'wrapStore'>;
-
 /** Vessel-days at once with `--deep`: as many objects of S3 lie in the temp folder. */
 const MAX_DEEP_AT_ONCE = 4;
 /** Without it the store's latency is what takes time, and each vessel-day holds a range of 4 MiB. */
 const MIN_AT_ONCE = 8;
 
-/** Verify some days of some jobs; the exit code: 0 without a finding. `overrides` are for tests. */
-export async function verifyCommand(
-  context: CommandContext,
-  jobNames: readonly string[],
-  options: VerifyOptions,
-  { wrapStore, ...overrides }: VerifyOverrides = {},
-): Promise<number> {
+/** Exit code 0 without a finding. */
+export const verifyCommand: Command<[jobNames: readonly string[], VerifyOptions]> = async (
+  context,
+  jobNames,
+  options,
+  { wrapStore, ...overrides } = {},
+) => {
   const asked = askedDates(options, systemClock.nowMs());
   const isWhole = asked.from === undefined && asked.to === undefined;
   const output = openOutput(context.stdout, 'verify', options);
   const deep = options.deep === true;
   const view = createVerifyView(context.stderr, systemClock);
-  const lake = await openLakeAndService(context, jobNames, deep, overrides, view.log);
+  await using lake = await openLakeAndService(context, jobNames, deep, overrides, view.log);
   const seen: Gathered = { unknownJobs: [], hints: [] };
-  let failure: unknown;
-  try {
+  const verify = async () => {
     await lake.layout?.checkSource(lake.jobs.map(({ name }) => name));
     const { WORKER_CONCURRENCY, TEMP_DIR } = lake.config.settings;
     const request = {
-      ...ALL_DATES,
-      ...asked,
-      jobs: lake.jobs,
-      vessels: options.vessel ?? [],
+      ...{ ...ALL_DATES, ...asked, jobs: lake.jobs, vessels: options.vessel ?? [] },
       concurrency: deep
         ? Math.min(WORKER_CONCURRENCY, MAX_DEEP_AT_ONCE)
         : Math.max(WORKER_CONCURRENCY, MIN_AT_ONCE),
@@ -58,13 +50,8 @@ export async function verifyCommand(
     const isNothing = view.totals.planned === 0 && view.findings.length === 0;
     if (isNothing || (isWhole && jobNames.length === 0))
       await lookAround(lake, request.vessels, isNothing, seen);
-  } catch (error) {
-    failure = error;
-  } finally {
-    view.end();
-    await lake.close();
-  }
-  if (failure === undefined || view.totals.vesselDays + view.totals.notVerified > 0) {
+  };
+  const end = () => {
     const { planned, vesselDays, notVerified, sound, rows, bytes: sizeBytes } = view.totals;
     const { from = asked.from ?? null, to = asked.to ?? null } = seen.dates ?? {};
     const withFindings = vesselDays + notVerified - sound;
@@ -73,12 +60,17 @@ export async function verifyCommand(
     const lines = [...dates, ...seen.hints].map((line) => `${line}\n`);
     const text = () => formatVerified(view, deep, context.stdout) + lines.join('');
     output.end({ from, to, ...counts, unknownJobs: seen.unknownJobs }, text);
-  }
-  if (failure !== undefined) throw failure;
+  };
+  await verify()
+    .finally(view.end)
+    .catch((error) => {
+      if (view.totals.vesselDays + view.totals.notVerified > 0) end();
+      throw error;
+    });
+  end();
   return view.findings.length === 0 ? EXIT_OK : EXIT_FAILED;
-}
+};
 
-/** What is known beside the findings. */
 interface Gathered {
   dates?: Dates;
   unknownJobs: string[];
@@ -101,8 +93,8 @@ function observe(
     onDay(verified) {
       view.onDay(verified);
       for (const finding of verified.findings) output.add('findings', toFinding(finding));
-      for (const { name: code, day, text: message } of verified.remarks)
-        output.add('remarks', { ...day, code, message });
+      for (const { name: code, day, text: message } of verified.warnings)
+        output.add('warnings', { ...day, code, message });
     },
   };
 }
@@ -141,5 +133,5 @@ async function lookAround(
 
 function describeExtent([job, { vessels, first, last }]: [string, JobExtent]): string {
   const dates = formatDates({ from: first, to: addDays(last, 1) });
-  return `${job}: ${vessels.size} ${vessels.size === 1 ? 'vessel' : 'vessels'}, ${dates}`;
+  return `${job}: ${countOf(vessels.size, 'vessel')}, ${dates}`;
 }

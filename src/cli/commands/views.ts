@@ -6,7 +6,7 @@ import type { ViewedLake } from '../../query/views/dialect.ts';
 import { DIALECTS, type DialectName } from '../../query/views/dialects/index.ts';
 import { viewScript } from '../../query/views/views.ts';
 import { writeLines } from '../terminal/screen.ts';
-import { type CommandContext, EXIT_OK } from './command.ts';
+import { type Command, EXIT_OK } from './command.ts';
 import { type LakeSqlOptions, openLakeSql } from './lake-sql.ts';
 
 interface ViewsOptions extends LakeSqlOptions {
@@ -17,42 +17,33 @@ interface ViewsOptions extends LakeSqlOptions {
 
 const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
 
-/** Print the script; the exit code. */
-export async function viewsCommand(context: CommandContext, options: ViewsOptions): Promise<number> {
+const EMPTY_LAKE =
+  'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run';
+
+export const viewsCommand: Command<[ViewsOptions]> = async (context, options) => {
   const { for: engine, schema, location } = options;
-  if (engine === undefined || !ENGINES.includes(engine))
-    throw usageError(
-      `--for: ${engine === undefined ? 'not given' : `got '${engine}'`}, expected one of ${ENGINES.join(', ')}`,
-    );
+  if (engine === undefined || !ENGINES.includes(engine)) {
+    const given = engine === undefined ? 'not given' : `got '${engine}'`;
+    throw usageError(`--for: ${given}, expected one of ${ENGINES.join(', ')}`);
+  }
   if (schema !== undefined && !/^[A-Za-z_]\w{0,62}$/.test(schema))
     throw usageError(`--schema: got '${schema}', expected a name of letters, digits and _`);
   // dbt's models are written for DuckDB.
   const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
-  const opened = await openLakeSql(
-    context,
-    options,
-    'no view of it',
-    'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
-  );
-  const { session, wide, close } = opened;
-  try {
-    const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
-    const fault = dialect.urlFault(url);
-    if (fault !== undefined)
-      throw usageError(
-        `${dialect.title} does not read ${location === undefined ? 'the lake at' : '--location'} ${url}: expected ${fault}; say with --location where it finds the lake, or a copy of it`,
-      );
-    const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };
-    // Without objects nobody knows the series.
-    const has = (dataset: string) => session.lake.sources.some((source) => source.dataset === dataset);
-    const options_ =
-      has('measurements') && has('metadata') ? wide(await session.series(context.signal)) : undefined;
-    writeLines(
-      context.stdout,
-      engine === 'dbt' ? dbtFiles(lake, options_) : viewScript(dialect, lake, options_),
-    );
-    return EXIT_OK;
-  } finally {
-    await close();
+  await using opened = await openLakeSql(context, options, 'no view of it', EMPTY_LAKE);
+  const { session } = opened;
+  const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
+  const fault = dialect.urlFault(url);
+  if (fault !== undefined) {
+    const found = `${location === undefined ? 'the lake at' : '--location'} ${url}`;
+    const advice = 'say with --location where it finds the lake, or a copy of it';
+    throw usageError(`${dialect.title} does not read ${found}: expected ${fault}; ${advice}`);
   }
-}
+  const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };
+  // Without objects nobody knows the series.
+  const has = (dataset: string) => session.lake.sources.some((source) => source.dataset === dataset);
+  const hasSeries = has('measurements') && has('metadata');
+  const wide = hasSeries ? opened.wide(await session.series(context.signal)) : undefined;
+  writeLines(context.stdout, engine === 'dbt' ? dbtFiles(lake, wide) : viewScript(dialect, lake, wide));
+  return EXIT_OK;
+};

@@ -19,7 +19,6 @@ import { webAccess } from './page.ts';
 const STOP_MS = 4_000;
 
 interface WebOptions {
-  /** Instead of HTTP_HOST and HTTP_PORT. */
   readonly host?: string;
   readonly port?: number;
 }
@@ -34,31 +33,28 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     ...(port !== undefined && { HTTP_PORT: String(port) }),
   };
   const context = { ...given, env: { ...given.env, ...listening } };
-  const { config, jobs, log, store, close } = await openLake(context);
-  try {
-    const { settings } = config;
-    const access = webAccess(settings);
-    const closed = closedBecause(access);
-    if (closed !== undefined) throw new ConfigError('page-closed', closed);
-    await expectLake(store, settings.LAKE_URL);
-    const page = createLazyPage(() => ({ ...webAccess(config.current(log)), host: access.host }), log, {
-      ...{ store, jobs, clock: systemClock, log, self: thisProcess() },
-      ...{ apiVersion: settings.QUERY_API_VERSION, version: readVersion() },
-    });
-    const server = await startOperationsServer({
-      ...{ host: settings.HTTP_HOST, port: settings.HTTP_PORT, isPortFixed: true },
-      ...{ log, page: page.answer, unready: async () => undefined, isProxy: access.isProxy },
-    });
-    const { signal } = given;
-    writeLines(given.stdout, `${server.url}\n`);
-    if (!signal.aborted) await once(signal, 'abort');
-    const closing = server.close().then(() => page.close());
-    if (!(await endsWithin(closing, STOP_MS, systemClock)))
-      log.warn({ afterMs: STOP_MS }, 'some answers did not end; the process ends without them');
-    return EXIT_OK;
-  } finally {
-    await close();
-  }
+  await using lake = await openLake(context);
+  const { config, jobs, log, store } = lake;
+  const { settings } = config;
+  const access = webAccess(settings);
+  const closed = closedBecause(access);
+  if (closed !== undefined) throw new ConfigError('page-closed', closed);
+  await expectLake(store, settings.LAKE_URL);
+  const page = createLazyPage(() => ({ ...webAccess(config.current(log)), host: access.host }), log, {
+    ...{ store, jobs, clock: systemClock, log, self: thisProcess() },
+    ...{ apiVersion: settings.QUERY_API_VERSION, version: readVersion() },
+  });
+  const server = await startOperationsServer({
+    ...{ host: settings.HTTP_HOST, port: settings.HTTP_PORT, isPortFixed: true },
+    ...{ log, page: page.answer, unready: async () => undefined, isProxy: access.isProxy },
+  });
+  const { signal } = given;
+  writeLines(given.stdout, `${server.url}\n`);
+  if (!signal.aborted) await once(signal, 'abort');
+  const closing = server.close().then(() => page.close());
+  if (!(await endsWithin(closing, STOP_MS, systemClock)))
+    log.warn({ afterMs: STOP_MS }, 'some answers did not end; the process ends without them');
+  return EXIT_OK;
 }
 
 /** Throws ConfigError `no-lake` where nothing is: what was meant is somewhere else. */

@@ -6,27 +6,24 @@ import { startWork, type Work, type WorkTimes } from '../../fleet/work.ts';
 import { type CommandContext, commandLog, EXIT_OK, readConfig } from './command.ts';
 import { fleetPage } from './page.ts';
 
-/** Work until the signal, then hand back what is under way; the exit code. `overrides` and `times` are for tests. */
+/** Work until the signal, then hand back what is under way. `overrides` and `times` are for tests. */
 export async function workerCommand(
   context: CommandContext,
   overrides: AppOverrides = {},
   times: WorkTimes = {},
 ): Promise<number> {
-  const { env } = context;
   const config = readConfig(context);
-  const { signal } = context;
-  const { LOG_LEVEL, WORKER_CONCURRENCY } = config.settings;
-  const log = commandLog(context, LOG_LEVEL);
+  const { env, signal } = context;
+  const log = commandLog(context, config.settings.LOG_LEVEL);
   let work: Work | undefined;
   const active = () => work?.worker.active ?? 0;
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
   const page = fleetPage(config, log);
   const about = { role: 'worker', config, env, log, overrides, signal, page } as const;
-  const options = { ...about, active, oldestMs, held };
-  await runFleetProcess(options, async (fleet, { emit }, url) => {
+  await runFleetProcess({ ...about, active, oldestMs, held }, async (fleet, { emit }, url) => {
     work = startWork(config, fleet, log, emit, times);
-    log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
+    log.info({ vesselDaysAtOnce: config.settings.WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);
     log.info({ underWay: active() }, 'stopping: vessel-days under way are handed back');

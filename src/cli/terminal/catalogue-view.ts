@@ -47,7 +47,6 @@ function rangeOf({ rangeLow, rangeHigh }: SeriesEntry): string {
   return rangeLow === null && rangeHigh === null ? NONE : `${rangeLow ?? ''} to ${rangeHigh ?? ''}`.trim();
 }
 
-/** In whole seconds. */
 function timeOf(micros: number | null): string {
   return micros === null ? NONE : `${microsToIso(micros).slice(0, 19)}Z`;
 }

@@ -10,11 +10,9 @@ import { type Outlook, TimeLeft } from './time-left.ts';
 
 export interface ProgressView {
   readonly onEvent: OnExportEvent;
-  /** Results so far, in order of completion. */
   readonly results: readonly DayResult[];
   /** Write a line of log without breaking the bar. */
   log(line: string): void;
-  /** Remove the bar. */
   end(): void;
   /** What was written since the view was opened, and where; '' when that is nothing. */
   closingLine(lakeUrl: string): string;

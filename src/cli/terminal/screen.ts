@@ -50,7 +50,6 @@ function untilTaken(stream: NodeJS.WritableStream): Promise<void> {
   });
 }
 
-/** `text` in a style where the screen has colours. */
 export function paint(screen: Pick<Screen, 'colour'>, style: Style, text: string): string {
   return screen.colour === true ? styleText(style, text, { validateStream: false }) : text;
 }
@@ -86,7 +85,6 @@ export function echoTo(screen: Screen): (text: string) => void {
   return (text) => screen.write(text);
 }
 
-/** Our own colours, as `paint` writes them. */
 const COLOUR = new RegExp(
   `(\u001b\\[(?:${[...new Set(STYLES.flatMap((style) => inspect.colors[style] ?? []))].join('|')})m)`,
 );
@@ -99,24 +97,10 @@ function cleanFor(screen: Pick<Screen, 'colour'>, text: string): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : cleanLines(part))).join('');
 }
 
-/** JSON that is written piece by piece. */
-export interface JsonPage {
-  /** A value as `writeJson` writes it. */
-  line(value: unknown, indent?: number): void;
-  /** A value as JSON, without a line end. */
-  value(value: unknown, indent?: number): void;
-  /** The members of an object that stand behind others which are written already, and its end. */
-  rest(object: object, indent: number): void;
-  /** What stands between values. */
-  between(punctuation: string): void;
-  /** Write what has been kept. */
-  end(): void;
-}
-
 const KEPT_CHARS = 64 << 10;
 
-/** `keeps`: many pieces are written at once, for those who make hundreds of thousands of them. */
-export function createJsonPage(screen: Screen, keeps: boolean): JsonPage {
+/** JSON that is written piece by piece; `keeps`: many at once, for those who make hundreds of thousands of them. */
+export function createJsonPage(screen: Screen, keeps: boolean) {
   let kept = '';
   const end = () => {
     if (kept !== '') screen.write(kept);
@@ -127,34 +111,28 @@ export function createJsonPage(screen: Screen, keeps: boolean): JsonPage {
     if (!keeps || kept.length >= KEPT_CHARS) end();
   };
   return {
-    line: (value, indent) => add(`${visibleJson(value, indent)}\n`),
-    value: (value, indent) => add(visibleJson(value, indent)),
-    rest: (object, indent) => add(`${visibleJson(object, indent).slice(1)}\n`),
-    between: (punctuation) => add(cleanLines(punctuation)),
+    /** A value as `writeJson` writes it. */
+    line: (value: unknown, indent?: number) => add(`${visibleJson(value, indent)}\n`),
+    value: (value: unknown) => add(visibleJson(value)),
+    /** The members of an object that stand behind others which are written already, and its end. */
+    rest: (object: object, indent: number) => add(`${visibleJson(object, indent).slice(1)}\n`),
+    between: (punctuation: string) => add(cleanLines(punctuation)),
     end,
   };
-}
-
-/** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
-interface Bar {
-  /** Draw what `describe` says of so many columns; unless `force`d, at most ten times a second. */
-  draw(describe: (columns: number) => string, force: boolean): void;
-  /** Write a line above it. */
-  print(line: string): void;
-  /** Remove it. */
-  end(): void;
 }
 
 const REDRAW_MS = 100;
 const CLEAR = '\r\u001b[2K';
 
-export function createBar(screen: Screen, clock: Clock): Bar {
+/** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
+export function createBar(screen: Screen, clock: Clock) {
   const drawn = screen.isTTY === true;
   let lastDrawMs = Number.NEGATIVE_INFINITY;
   let line = '';
   const clear = () => line !== '' && screen.write(CLEAR);
   return {
-    draw(describe, force) {
+    /** Draw what `describe` says of so many columns; unless `force`d, at most ten times a second. */
+    draw(describe: (columns: number) => string, force: boolean): void {
       const nowMs = clock.monotonicMs();
       if (!drawn || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
       lastDrawMs = nowMs;
@@ -162,12 +140,13 @@ export function createBar(screen: Screen, clock: Clock): Bar {
       line = cleanFor(screen, describe(roomOn(screen) - 1)).replaceAll('\n', ' ');
       screen.write(CLEAR + line);
     },
-    print(text) {
+    /** Write a line above it. */
+    print(text: string): void {
       clear();
       writeText(screen, text.endsWith('\n') ? text : `${text}\n`);
       if (line !== '') screen.write(line);
     },
-    end() {
+    end(): void {
       clear();
       line = '';
     },

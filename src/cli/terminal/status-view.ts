@@ -68,14 +68,14 @@ interface ShownCoverage {
   readonly cells: readonly Coverage[];
   readonly summary: CoverageSummary;
   /** Where the vessels come from, and what cannot be said. */
-  readonly remark: string;
+  readonly warning: string;
 }
 
 /** Grid, totals, and why days failed; one character a day where `columns` do not hold the rows of each. */
 export function formatStatus(shown: ShownCoverage, columns: number, colours: Colours = {}): string {
-  const { job, cells, summary, remark } = shown;
+  const { job, cells, summary, warning } = shown;
   const grid = summary.vesselDays === 0 ? [job, 'no vessel-days'] : formatGrid(shown, columns, colours);
-  const totals = ['', totalsLine(summary), ...marksLines(summary), ...(remark === '' ? [] : [remark])];
+  const totals = ['', totalsLine(summary), ...marksLines(summary), ...(warning === '' ? [] : [warning])];
   return [...grid, ...totals, ...reasonLines(cells, colours)].join('\n');
 }
 

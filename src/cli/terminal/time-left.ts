@@ -13,9 +13,7 @@ export interface Outlook {
   readonly rows: number;
   /** Rows there will be; vessel-days that are not counted yet are taken to be like the others. */
   readonly expectedRows: number | undefined;
-  /** Are all vessel-days counted? */
   readonly counted: boolean;
-  /** From 0 to 1. */
   readonly share: number;
   readonly rowsPerSecond: number;
   /** Of the jobs that have begun; undefined while nothing is known. */

@@ -1,5 +1,5 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
-import { FINDINGS, type Finding, formatPlace, type Remark } from '../../audit/verify/findings.ts';
+import { FINDINGS, type Finding, formatPlace, type VerifyWarning } from '../../audit/verify/findings.ts';
 import type { VerifiedDay, VerifyObserver } from '../../audit/verify/verify-lake.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { countOf, formatCount } from '../../core/model/index.ts';
@@ -9,10 +9,8 @@ import { createBar, describeBar, paint, type Screen } from './screen.ts';
 export interface VerifyView extends VerifyObserver {
   readonly totals: VerifyTotals;
   readonly findings: readonly Finding[];
-  readonly remarks: readonly Remark[];
-  /** Write a line of log without breaking the bar. */
+  readonly warnings: readonly VerifyWarning[];
   log(line: string): void;
-  /** Remove the bar. */
   end(): void;
 }
 
@@ -22,7 +20,6 @@ interface VerifyTotals {
   /** Vessel-days that were checked, and those that could not be. */
   vesselDays: number;
   notVerified: number;
-  /** Vessel-days that nothing was found in. */
   sound: number;
   rows: number;
   bytes: number;
@@ -34,7 +31,7 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
   const startedMs = clock.monotonicMs();
   const totals: VerifyTotals = { planned: 0, vesselDays: 0, notVerified: 0, sound: 0, rows: 0, bytes: 0 };
   const findings: Finding[] = [];
-  const remarks: Remark[] = [];
+  const warnings: VerifyWarning[] = [];
   let toDo = 0;
 
   const draw = (force: boolean) => {
@@ -49,7 +46,7 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
   return {
     totals,
     findings,
-    remarks,
+    warnings,
     log: bar.print,
     onPlanned(vesselDays) {
       toDo = vesselDays;
@@ -62,7 +59,7 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
     },
     onDay(verified: VerifiedDay) {
       findings.push(...verified.findings);
-      remarks.push(...verified.remarks);
+      warnings.push(...verified.warnings);
       if (!verified.checked) return;
       if (verified.findings.some(({ name }) => name === 'not-verified')) {
         totals.notVerified++;
@@ -94,11 +91,11 @@ function describeVerified(totals: VerifyTotals, toDo: number, findings: number, 
   ];
 }
 
-/** Findings, remarks and totals for people; the findings of one vessel-day together. */
+/** Findings, warnings and totals for people; the findings of one vessel-day together. */
 export function formatVerified(view: VerifyView, deep: boolean, screen: Pick<Screen, 'colour'> = {}): string {
   const blocks = [
     ...[...view.findings].sort(byDay).map((finding) => formatFinding(finding, screen)),
-    ...[...view.remarks].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
+    ...[...view.warnings].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
   const { planned, vesselDays, notVerified, rows, bytes } = view.totals;
   if (vesselDays === 0 && blocks.length === 0)
@@ -130,7 +127,7 @@ function formatFinding(
   ].join('\n');
 }
 
-function byDay(a: Finding | Remark, b: Finding | Remark): number {
+function byDay(a: Finding | VerifyWarning, b: Finding | VerifyWarning): number {
   return formatPlace(a.day) < formatPlace(b.day) ? -1 : 1;
 }
 

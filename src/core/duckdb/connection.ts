@@ -35,7 +35,6 @@ export class SqlConnection {
     return (await this.#connection.runAndReadAll(statement, values)).getRows();
   }
 
-  /** Rows by the names of their columns. */
   async rowObjects(statement: Sql): Promise<Record<string, DuckDBValue>[]> {
     await this.#expectOne(statement);
     return (await this.#connection.runAndReadAll(statement)).getRowObjects();

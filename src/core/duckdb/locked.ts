@@ -8,7 +8,6 @@ import { SqlConnection } from './connection.ts';
 import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
-  /** Folders with objects. */
   readonly readableDirs: readonly string[];
   /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
@@ -17,7 +16,6 @@ interface LockedOptions {
   /** Most that is spilled to `tempDir`; absent: what the disk holds. */
   readonly maxSpill?: string;
   readonly keepsOrder: boolean;
-  /** Optimizers that are not to run, with a comma between them. */
   readonly withoutOptimizers?: string;
 }
 

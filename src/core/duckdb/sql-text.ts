@@ -99,7 +99,6 @@ export function commentText(text: string): string {
   return [...said].slice(0, MAX_COMMENT_CHARS).join('');
 }
 
-/** A comment and its line's end, for any engine. */
 export function comment(text: string): Sql {
   return `-- ${commentText(text)}\n` as Sql;
 }
@@ -109,5 +108,4 @@ export function yamlText(text: string): Sql {
   return JSON.stringify(text) as Sql;
 }
 
-/** DuckDB's own spelling. */
 export const duckdbText: Spelling = doubledQuotes('"', (hex) => sql`decode(unhex('${hex}'))`);

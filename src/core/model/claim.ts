@@ -41,7 +41,6 @@ export interface Checkpoint {
   readonly cursorMicros: number;
   /** Time series id → id in the selected domain: the set of series this day was begun with. */
   readonly series: Readonly<Record<string, string | null>>;
-  /** What the parts hold. */
   readonly counts: CountsJson;
   /** What their values come to; absent in checkpoints of earlier versions. */
   readonly values?: SeriesRowsJson;

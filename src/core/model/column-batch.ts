@@ -31,11 +31,9 @@ export interface ColumnBatch {
 /** Series ids in order of first appearance; a code is an index into `ids`. Shared by the answers of a vessel-day. */
 export interface SeriesDictionary {
   readonly ids: string[];
-  /** Code of an id, added when new. */
   codeOf(id: string): number;
 }
 
-/** A dictionary without a size limit. */
 export function createSeriesDictionary(initial: readonly string[] = []): SeriesDictionary {
   const ids: string[] = [];
   const codes = new Map<string, number>();
@@ -66,7 +64,6 @@ export function firstRowFrom(
   return low;
 }
 
-/** A batch with room for `capacity` rows. */
 export function createColumnBatch(capacity: number): ColumnBatch {
   const cells = new ArrayBuffer(capacity * 8);
   return {

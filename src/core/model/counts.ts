@@ -7,7 +7,6 @@ export interface TimeSpan {
   lastMicros: Micros;
 }
 
-/** What is known of one series in one hour (or window) of a day. */
 export interface HourCount extends TimeSpan {
   count: number;
 }
@@ -45,7 +44,6 @@ export class DayCounts {
     this.addHour(timeSeriesId, hour, count, firstMicros, lastMicros);
   }
 
-  /** Add the runs of a row group. */
   addRuns({ ids, ranks, counts, firstMicros, lastMicros }: SeriesRuns): void {
     for (let run = 0; run < ranks.length; run++)
       this.add(ids[ranks[run]!]!, counts[run]!, firstMicros[run]!, lastMicros[run]!);
@@ -76,7 +74,6 @@ export class DayCounts {
     return place;
   }
 
-  /** The series that have readings. */
   ids(): Iterable<string> {
     return this.#places.keys();
   }
@@ -86,7 +83,6 @@ export class DayCounts {
     return this.#places.get(timeSeriesId) ?? -1;
   }
 
-  /** What is known of one series in one hour; undefined where it has no reading. */
   hour(timeSeriesId: string, hour: number): HourCount | undefined {
     if (!this.hasHour(timeSeriesId, hour)) return undefined;
     const at = this.#placeOf(timeSeriesId) + hour;
@@ -94,7 +90,6 @@ export class DayCounts {
     return { count: cells[at]!, firstMicros: cells[at + FIRSTS]!, lastMicros: cells[at + LASTS]! };
   }
 
-  /** Has the series a reading in the hour? */
   hasHour(timeSeriesId: string, hour: number): boolean {
     const place = this.#placeOf(timeSeriesId);
     return place >= 0 && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
@@ -109,7 +104,6 @@ export class DayCounts {
     return hours;
   }
 
-  /** Readings of one hour over all series. */
   hourTotal(hour: number): number {
     let total = 0;
     const end = this.#places.size * SERIES_CELLS;
@@ -117,7 +111,6 @@ export class DayCounts {
     return total;
   }
 
-  /** Readings of one series over the day. */
   seriesTotal(timeSeriesId: string): number {
     let total = 0;
     const place = this.#placeOf(timeSeriesId);
@@ -144,7 +137,6 @@ export class DayCounts {
     return firstMicros === Number.POSITIVE_INFINITY ? undefined : { firstMicros, lastMicros };
   }
 
-  /** Readings of the day. */
   total(): number {
     let total = 0;
     const cells = this.#cells;
@@ -159,12 +151,10 @@ export class DayCounts {
     return this.#places.size;
   }
 
-  /** Earliest and latest reading, or undefined for an empty day. */
   span(): TimeSpan | undefined {
     return this.#spanOfCells(0, this.#places.size * SERIES_CELLS);
   }
 
-  /** The same counts and times in the same hours. */
   equals(other: DayCounts): boolean {
     if (other === this) return true;
     const ids = [...this.#places.keys()];

@@ -28,7 +28,6 @@ export const RATE_LIMIT_RULES = {
 
 type Times<Rules> = { readonly [Name in keyof Rules]: number };
 
-/** A concurrency limit, which of `limit` at the most is now `current`. */
 export interface ConcurrencyState {
   readonly current: number;
   /** When it was lowered, or has grown. */
@@ -38,7 +37,6 @@ export interface ConcurrencyState {
   readonly heldUntilMs: number;
 }
 
-/** As it has grown by `nowMs`. */
 export function grownConcurrency<State extends Pick<ConcurrencyState, 'current' | 'changedMs'>>(
   state: State,
   limit: number,
@@ -69,7 +67,6 @@ export function refusedConcurrency(
     : { ...lowered, current, isSlow: true };
 }
 
-/** A rate limit in requests per minute; infinite where there is none. */
 export interface RateState {
   readonly rate: number;
   /** Where none is configured: there is none any more once it has grown so far. */
@@ -80,7 +77,6 @@ export interface RateState {
 
 type RateRules = Times<typeof RATE_LIMIT_RULES>;
 
-/** As it has grown by `nowMs`. */
 export function grownRate<State extends Pick<RateState, 'rate' | 'forgetAt' | 'changedMs'>>(
   state: State,
   limit: number,

@@ -14,7 +14,6 @@ export type Random = () => number;
 /** Reason of an abort of what nobody waits for any more. With one at hand, no exception is made for each. */
 export const NO_LONGER = new Error('no longer needed');
 
-/** The system's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -61,7 +60,6 @@ export interface ConcurrencyLimit {
   readonly current: number;
 }
 
-/** Room for one request in flight. */
 export interface Slot {
   release(): void;
 }

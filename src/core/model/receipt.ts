@@ -51,7 +51,7 @@ export interface Receipt {
   /** Base URL, with its tenant, of the service that was asked; older receipts do not have it. */
   readonly sourceUrl?: string;
   /** What is odd about the day, until it is accepted or mended: series that are missing. */
-  readonly remark?: SeriesRemark;
+  readonly remark?: FewerSeriesWarning;
   /** And whatever else: of each kind one. */
   readonly warnings?: readonly SeriesWarning[];
   readonly apiVersion: ApiVersion;
@@ -80,7 +80,7 @@ export interface ComparedSeries {
 }
 
 /** A vessel-day has fewer series than an earlier one: a source may lose sensors, and credentials may be narrowed. */
-export interface SeriesRemark {
+export interface FewerSeriesWarning {
   readonly kind: 'fewer-series';
   /** How many are missing, and what the first few of them are called. */
   readonly missing: number;
@@ -106,7 +106,7 @@ export interface SeriesWarning {
 }
 
 /** What a receipt keeps saying about a published day, until it is accepted. */
-export type Warning = SeriesRemark | SeriesWarning;
+export type Warning = FewerSeriesWarning | SeriesWarning;
 
 /** A vessel-day that waits for its missing series. */
 export interface Waiting {

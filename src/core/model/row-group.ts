@@ -23,7 +23,6 @@ export const FORMAT_SIZES: FormatSizes = { rowGroupRows: ROW_GROUP_ROWS, partByt
 
 /** The runs of a row group by series and UTC hour, in columns: a small vessel-day is little else. */
 export interface RunColumns {
-  /** Series of each run, by rank. */
   readonly ranks: Int32Array;
   /** Readings (statistics: the sum of the `count` column of the windows). */
   readonly counts: Float64Array;
@@ -32,7 +31,6 @@ export interface RunColumns {
 }
 
 export interface SeriesRuns extends RunColumns {
-  /** Time series ids by rank. */
   readonly ids: readonly string[];
 }
 

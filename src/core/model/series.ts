@@ -5,7 +5,6 @@ export const OTHER_FIELDS = '_other';
 
 /** One time series as metadata describes it, in the shape of version 2026-09-10 whatever version answered. */
 export interface SeriesMetadata {
-  /** Id in the queried domain. */
   readonly id: string;
   readonly timeSeriesId: string;
   readonly source: string | null;
@@ -46,7 +45,6 @@ export const MAX_SERIES = 50_000;
 
 /** One row of a statistics answer, whichever version it came in: one window of one series. */
 export interface StatisticsRow {
-  /** Start of the window. */
   readonly timestampMicros: number;
   /** Id as answered: the series' UUID, since requests use `output_domain=id`. */
   readonly id: string;
@@ -59,7 +57,6 @@ export interface CountedRow {
   id: string;
   /** Code of the id in the dictionary of its answer. */
   code: number;
-  /** Start of the window. */
   timestampMicros: number;
   count: number;
   firstMicros: number;
@@ -87,7 +84,6 @@ export const AGGREGATIONS = [
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
-/** A column that an aggregation fills. */
 interface AggregationColumn {
   readonly name: string;
   readonly type: 'long' | 'double' | 'timestamp' | 'text';

@@ -69,7 +69,6 @@ export function formatRange(range: TimeRange): string {
   return `[${microsToIso(range.fromMicros)}, ${microsToIso(range.toMicros)})`;
 }
 
-/** Does an instant lie in a range? */
 export function isWithin(range: TimeRange, micros: Micros): boolean {
   return micros >= range.fromMicros && micros < range.toMicros;
 }

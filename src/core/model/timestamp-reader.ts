@@ -33,11 +33,9 @@ export const OTHER_TIMESTAMP = -1;
  * they are compared, not parsed.
  */
 export class TimestampReader {
-  /** Position behind the last timestamp that was read. */
   end = 0;
   /** Begin of the minute in which the last timestamp lies. */
   minuteMicros: Micros = Number.NaN;
-  /** Begin of the day in which it lies. */
   #dayMicros: Micros = Number.NaN;
   #word0 = 0;
   #word1 = 0;
@@ -117,7 +115,6 @@ export class TimestampReader {
   }
 }
 
-/** Is this `+00:00`, the other common spelling of `Z`? */
 function isZeroOffset(bytes: Uint8Array, start: number): boolean {
   return (
     bytes[start] === PLUS &&

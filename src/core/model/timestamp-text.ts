@@ -15,7 +15,6 @@ export function isWithinYears(micros: Micros): boolean {
   return micros >= 0 && micros <= LAST_MICROS;
 }
 
-/** Why a text is no timestamp. */
 interface TimestampFault {
   readonly code: 'bad-timestamp' | 'timestamp-too-fine';
   readonly expected: string;
@@ -48,7 +47,6 @@ export function toMoment(text: string): Moment {
   return Number.isInteger(millis) && momentText(millis) === text ? millis : text;
 }
 
-/** The text that it was made of. */
 export function momentText(moment: Moment): string {
   return typeof moment === 'number' ? new Date(moment).toISOString() : moment;
 }

@@ -20,7 +20,6 @@ export type SpanName =
   | 'complete upload'
   | 'put';
 
-/** A span under way. */
 export interface Span {
   set(attributes: SpanAttributes): void;
 }
@@ -38,12 +37,10 @@ export interface Tracing {
 
 const NO_SPAN: Span = { set() {} };
 
-/** Nothing is traced. */
 export const noTracing: Tracing = { span: (_name, _attributes, work) => work(NO_SPAN) };
 
 /** Traces that somebody else began, by W3C Trace Context: of the environment, and of what stands in a queue. */
 
-/** Where a trace goes on. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

@@ -13,7 +13,6 @@ export function recentFrom(job: Job, today: string): string {
 }
 
 interface JobHistory {
-  /** The first day that is published. */
   readonly firstDate?: string | undefined;
   /** The first day that a `run` without dates was about. */
   readonly regularFrom?: string | undefined;

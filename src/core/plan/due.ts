@@ -30,7 +30,6 @@ export function isAsAsked(
   return receipt?.settingsHash === settingsHash && isProven(job, receipt.proof);
 }
 
-/** A vessel-day with its state, and what is known of its receipt. */
 export interface PlannedDay<T> {
   readonly day: VesselDay;
   readonly state: DayState;
@@ -50,7 +49,6 @@ interface PlanInput<T> extends DayRange {
   /** The same by the service's clock, where it is known. */
   readonly serverNowMs?: number | undefined;
   readonly settingsHash: string;
-  /** The receipt of a vessel-day, if there is one. */
   readonly receiptOf: (day: VesselDay) => T | undefined;
 }
 
@@ -78,7 +76,6 @@ function stateOf(
   return isAsAsked(job, settingsHash, receipt) ? 'done' : 'stale';
 }
 
-/** Is an export of a vessel-day in this state to be done? */
 export function isToDo({ state }: { readonly state: DayState }): boolean {
   return state === 'missing' || state === 'stale';
 }
@@ -107,7 +104,6 @@ export function untilDueMs(job: Job, date: string, nowMs: number): number {
   return Math.max(0, duringMs(job, date).fromMs - nowMs);
 }
 
-/** When a day is due, `to` exclusive. */
 function duringMs(job: Job, date: string): { readonly fromMs: number; readonly toMs: number } {
   const dayFromMs = dateToMicros(date) / MICROS_PER_MILLI;
   const dayToMs = dayFromMs + MICROS_PER_DAY / MICROS_PER_MILLI;

@@ -104,7 +104,6 @@ function offsetMs(timezone: string, atMs: number): number {
   return wallMs - Math.floor(atMs / 1_000) * 1_000;
 }
 
-/** What is wrong with a cron expression; undefined when nothing is. */
 export function cronFault(cron: string): string | undefined {
   try {
     lastMatch(cron, 0);

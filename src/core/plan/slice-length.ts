@@ -1,7 +1,6 @@
 /** How long a time slice is asked for at most, learnt from what failed and what got through. Pure. */
 import { type Clock, MICROS_PER_DAY, MICROS_PER_HOUR, type Micros } from '../model/index.ts';
 
-/** What a vessel-day knows of it. */
 export type SliceLength = ReturnType<typeof createSliceLength>;
 
 /** What a job's vessel-days tell each other, in one process. */

@@ -6,7 +6,6 @@ import { dayRange, MICROS_PER_HOUR, MICROS_PER_SECOND, windowMicrosOf } from '..
 export const SLICE_TARGET_ROWS = 1_000_000;
 /** Windows × series that a time slice of statistics is exported by: bounds the memory of one answer. */
 export const EXPORT_TARGET_WINDOWS = 100_000;
-/** Time slices by time alone, where `verify: off` asks for no counts. */
 const UNCOUNTED_SLICE_HOURS = 6;
 
 /**

@@ -50,7 +50,6 @@ function adviceOn(error: unknown): string {
 /** Files are polled so often; a file may be half written for so long after its last change. */
 const [POLL_MS, SETTLE_MS] = [1_000, 1_000];
 
-/** What to go on with, and what could not be read. */
 interface ReadAgain<T> {
   readonly value: T;
   readonly faults: readonly string[];

@@ -9,7 +9,6 @@ import { isKnownDead, thisProcess } from './process-id.ts';
 
 export interface TempFolder {
   readonly path: string;
-  /** Remove it with all that is in it. */
   remove(): Promise<void>;
 }
 

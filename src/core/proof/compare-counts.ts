@@ -53,7 +53,6 @@ interface CompareOptions {
   readonly precision: Precision;
 }
 
-/** Precision of times that are the source's own. */
 export const TO_THE_MICROSECOND: Precision = { grain: 'hour', earlyMicros: 0, lateMicros: 0 };
 const TO_THE_MILLISECOND: Precision = {
   grain: 'day',
@@ -105,7 +104,6 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   return disagreements;
 }
 
-/** Hours in which either side has readings. */
 function hoursOf(timeSeriesId: string, ours: DayCounts, source: DayCounts): readonly number[] {
   const hours = new Set([...ours.hours(timeSeriesId), ...source.hours(timeSeriesId)]);
   return [...hours].sort((a, b) => a - b);
@@ -138,7 +136,6 @@ function countIn(counts: DayCounts, timeSeriesId: string, hour: number | null): 
   return span && { count: counts.seriesTotal(timeSeriesId), ...span };
 }
 
-/** `2026-01-05T05:00:00.000000Z to 2026-01-05T05:59:59.000000Z` */
 export function describeSpan({ firstMicros, lastMicros }: TimeSpan): string {
   return `${microsToIso(firstMicros)} to ${microsToIso(lastMicros)}`;
 }

@@ -16,7 +16,6 @@ const SUM_TOLERANCE = 1e-9;
 /** What the source says of one series or window: aggregation → JSON text. */
 export type AnsweredValues = ReadonlyMap<string, string>;
 
-/** One series as the source counts it now. */
 export interface SourceSeries {
   readonly count: number;
   readonly firstMicros: Micros | undefined;
@@ -25,13 +24,11 @@ export interface SourceSeries {
 }
 
 interface ValueComparison {
-  /** Aggregations that differ, with both sides. */
   readonly differences: readonly {
     readonly aggregation: string;
     readonly lake: string;
     readonly source: string;
   }[];
-  /** Aggregations that the service gave no value of. */
   readonly missing: readonly string[];
 }
 
@@ -55,7 +52,6 @@ export function compareSeries(
   return { differences, missing };
 }
 
-/** The values alone. */
 export function compareValues(
   rows: SeriesRows,
   answered: AnsweredValues,

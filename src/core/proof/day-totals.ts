@@ -3,7 +3,6 @@ import { hash } from 'node:crypto';
 import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 
-/** Readings of one series in one day. */
 export interface SeriesTotal {
   readonly count: number;
   /** Microseconds since the day began; undefined where the source did not say. */
@@ -38,7 +37,6 @@ export function seriesTotals(counts: CountsJson): DayTotals {
   return totals;
 }
 
-/** The same of counts at hand. */
 export function totalsOf(counts: DayCounts): DayTotals {
   const { dayFromMicros } = counts;
   const totals = new Map<string, SeriesTotal>();
@@ -96,9 +94,7 @@ export interface SeriesChange {
   readonly now: number;
 }
 
-/** What a published day was proven with. */
 export interface PublishedTotals {
-  /** What the object holds. */
   readonly ours: DayTotals;
   /** What the source said then; undefined where it was not asked. */
   readonly source: DayTotals | undefined;
@@ -160,7 +156,6 @@ export function describeChanges(
   return `${parts.join(', ')} (${listChanges(changes, nameOf)})`;
 }
 
-/** `Speed: 5 published, 4 now; Draft: …; and 2 more` */
 export function listChanges(
   changes: readonly SeriesChange[],
   nameOf: (timeSeriesId: string) => string,

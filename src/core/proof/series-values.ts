@@ -8,7 +8,6 @@ type RowsJson = SeriesRowsJson[string];
 export class SeriesValues {
   readonly bySeries = new Map<string, SeriesRows>();
 
-  /** Add later rows of a series. */
   add(timeSeriesId: string, rows: SeriesRows): void {
     const { first, last } = rows;
     const later =
@@ -17,7 +16,6 @@ export class SeriesValues {
     this.bySeries.set(timeSeriesId, known === undefined ? later : joined(known, later));
   }
 
-  /** A plain value for JSON, in a fixed order. */
   toJson(): SeriesRowsJson {
     return Object.fromEntries(
       [...this.bySeries.keys()].sort().map((id) => [id, rowsToJson(this.bySeries.get(id)!)]),

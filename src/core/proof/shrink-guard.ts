@@ -3,7 +3,6 @@ import { RefusedError } from '../errors.ts';
 import { formatVesselDay, shortName, type VesselDay } from '../model/index.ts';
 import { type DayTotals, findChanges, firstThree, listChanges, type SeriesChange } from './day-totals.ts';
 
-/** The changes by which a series loses readings. */
 export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
   return changes.filter(({ kind }) => kind === 'removed' || kind === 'vanished');
 }
@@ -13,7 +12,6 @@ interface GuardedAmount {
   readonly total: number;
   /** Each series of a snapshot counts once. */
   readonly bySeries?: DayTotals | undefined;
-  /** Names of the series, where they are known. */
   readonly names?: Readonly<Record<string, string | null>> | undefined;
 }
 
@@ -30,7 +28,6 @@ interface Replacement {
   readonly counted: 'readings' | 'series';
   readonly published: GuardedAmount;
   readonly candidate: GuardedAmount;
-  /** Names of the series that are selected now. */
   readonly idOf: ReadonlyMap<string, string | null>;
   readonly change: SelectChange;
   /** Digest of what the source counts, to be remembered with a refusal. */

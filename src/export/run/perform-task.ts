@@ -11,7 +11,7 @@ import {
 } from '../../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
-import { describeRemarks, howToAccept, warningsOf } from '../../lake/remarks.ts';
+import { describeWarnings, howToAccept, warningsOf } from '../../lake/warnings.ts';
 import type { DayResult, ExportEvent } from '../events.ts';
 import { exportVesselDay } from '../export-vessel-day.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
@@ -81,12 +81,12 @@ async function exported(
   const durationMs = Math.round(ports.clock.monotonicMs() - startedMs);
   const sizeBytes = receipt.object?.sizeBytes ?? 0;
   ports.log.info({ vesselDay, rows, sizeBytes, proof, durationMs }, 'published');
-  const remark = describeRemarks(warningsOf(receipt));
-  if (remark !== '')
-    ports.log.warn({ vesselDay, remark, accept: howToAccept(day) }, 'published with a remark');
+  const warning = describeWarnings(warningsOf(receipt));
+  if (warning !== '')
+    ports.log.warn({ vesselDay, warning, accept: howToAccept(day) }, 'published with a warning');
   const status = rows === 0 ? 'empty' : 'published';
   const { resumed } = outcome;
-  return { receipt, result: { day, status, rows, sizeBytes, resumed, ...(remark !== '' && { remark }) } };
+  return { receipt, result: { day, status, rows, sizeBytes, resumed, ...(warning !== '' && { warning }) } };
 }
 
 /** The result that an error makes. */

@@ -8,12 +8,30 @@ import type { ObjectStore, Version } from '../../store/store.ts';
 
 type NoticeStore = Pick<ObjectStore, 'get' | 'putIf'>;
 
-/** What processes share besides the lake. Both reject while it is out of reach. */
-interface OtherPlace {
-  /** '' where nothing is. */
-  read(): Promise<string>;
-  /** False: it is another one by now. */
-  replace(before: string, after: string): Promise<boolean>;
+const MAX_BYTES = 1 << 20;
+
+const READ = `
+if redis.call('strlen', KEYS[1]) > tonumber(ARGV[1]) then return '' end
+return redis.call('get', KEYS[1]) or ''`;
+
+const REPLACE = `
+local now = redis.call('strlen', KEYS[1]) > tonumber(ARGV[3]) and '' or redis.call('get', KEYS[1]) or ''
+if now ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[2])
+return 1`;
+
+/** A place in Redis: one text, bounded, and lost with Redis. `run` of a connection. */
+export function createSharedText(
+  run: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>,
+  key: string,
+) {
+  return {
+    /** '' where there is none, or too much. Rejects while Redis is out of reach. */
+    read: async () => String(await run(READ, [key], [String(MAX_BYTES)])),
+    /** False: it is another one by now. Rejects while Redis is out of reach. */
+    replace: async (before: string, after: string) =>
+      (await run(REPLACE, [key], [before, after, String(MAX_BYTES)])) === 1,
+  };
 }
 
 /** Of the text in the other place: the lake has the same, or it has not taken it. */
@@ -22,7 +40,7 @@ const AHEAD = '+';
 const OTHER = 'other-place:';
 
 /** For one key. Throws what the store throws where the other place does not help. */
-export function withOtherPlace(store: NoticeStore, other: OtherPlace): NoticeStore {
+export function withOtherPlace(store: NoticeStore, other: ReturnType<typeof createSharedText>): NoticeStore {
   /** As it was read last; undefined: out of reach. */
   let text: string | undefined;
 

@@ -5,10 +5,11 @@
  * of two processes one goes on.
  */
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { jsonBytes, unlessDamaged } from '../../lake/json.ts';
 import { NOTICES_KEY } from '../../lake/keys.ts';
-import { isCount, isObject, isText, parseFile } from '../../lake/shapes.ts';
+import { parseFile } from '../../lake/shapes.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { compareCauses, type KnownCauses, type ToldCause } from './causes.ts';
 import type { Message, Webhook } from './webhook.ts';
@@ -29,11 +30,23 @@ export interface Notices {
   readonly sending?: Sending;
 }
 
-interface FoundNotices {
-  readonly notices: Notices;
-  /** Null: there is no file yet. */
-  readonly version: Version | null;
-}
+/** `version`: null where there is no file yet. */
+type FoundNotices = { readonly notices: Notices; readonly version: Version | null };
+
+const text = z.string().min(1).max(1_024);
+const count = z.int().min(0);
+const name = { kind: text, job: text.optional() };
+const TOLD = z.object({ ...name, members: z.array(text), count, sinceMs: count });
+const CHANGE = z.object({
+  ...name,
+  what: z.enum(['begun', 'more', 'over']),
+  text: z.string(),
+  members: z.array(text),
+});
+const SENDING = z.object({
+  ...{ by: text, sinceMs: count, told: z.array(TOLD) },
+  message: z.object({ id: text, at: text, changes: z.array(CHANGE) }),
+});
 
 /**
  * Nothing was told where there is no file, or one that is none. A part that is none is left out alone: what else was told
@@ -41,10 +54,14 @@ interface FoundNotices {
  */
 async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotices> {
   const object = await store.get(NOTICES_KEY);
-  const read =
-    object && (await unlessDamaged((async () => parseFile<Members>(object.bytes, NOTICES_KEY, {}))()));
-  const { told, sending } = read ?? {};
-  const notices = { noticesVersion: 1, told: toldOf(told), ...(isSending(sending) && { sending }) } as const;
+  const read = object && (await unlessDamaged((async () => parseFile(object.bytes, NOTICES_KEY, {}))()));
+  const { told, sending } = (read ?? {}) as Partial<Notices>;
+  const isFit = (shape: z.ZodType) => (value: unknown) => shape.safeParse(value).success;
+  const notices: Notices = {
+    noticesVersion: 1,
+    told: Array.isArray(told) ? told.filter(isFit(TOLD)) : [],
+    ...(sending && isFit(SENDING)(sending) && { sending }),
+  };
   return { notices, version: object?.version ?? null };
 }
 
@@ -58,33 +75,6 @@ async function writeNotices(
   return written === undefined ? undefined : { notices, version: written };
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const toldOf = (value: unknown) => (Array.isArray(value) ? value.filter(isToldCause) : []);
-
-function isToldCause(value: unknown): value is ToldCause {
-  return isCauseName(value) && isMembers(value.members) && isCount(value.count) && isCount(value.sinceMs);
-}
-
-function isSending(value: unknown): value is Sending {
-  if (!isObject(value) || !isText(value.by) || !isCount(value.sinceMs) || !isObject(value.message))
-    return false;
-  const { id, at, changes } = value.message;
-  const isWhole = Array.isArray(value.told) && value.told.every(isToldCause);
-  return isWhole && isText(id) && isText(at) && Array.isArray(changes) && changes.every(isChange);
-}
-
-function isChange(value: unknown): boolean {
-  const isKnown = isCauseName(value) && ['begun', 'more', 'over'].includes(value.what as string);
-  return isKnown && typeof value.text === 'string' && isMembers(value.members);
-}
-
-function isCauseName(value: unknown): value is Members {
-  return isObject(value) && isText(value.kind) && (value.job === undefined || isText(value.job));
-}
-
-const isMembers = (value: unknown) => Array.isArray(value) && value.every(isText);
-
 interface NoticePorts {
   readonly store: Pick<ObjectStore, 'get' | 'putIf'>;
   readonly webhook: Webhook;
@@ -92,24 +82,14 @@ interface NoticePorts {
   readonly log: Log;
 }
 
-export interface Teller {
-  /** What was told and is not over. Throws what the store throws. */
-  told(): Promise<readonly ToldCause[]>;
-  /**
-   * Tell what is new of the causes that are known now. Throws RetriableError `notice-not-delivered`, what the store throws,
-   * and the signal's reason.
-   */
-  tell(now: KnownCauses, signal: AbortSignal): Promise<void>;
-  /** Somebody else may write now: read again before the next step. */
-  forget(): void;
-}
+export type Teller = ReturnType<typeof createTeller>;
 
 /** A message that another process has begun to send is left to it for so long since it was seen: its clock may be wrong. */
 const LEFT_TO_OTHERS_MS = 60_000;
 /** After a message that did not arrive. */
 const RETRY_MS = [30_000, 600_000] as const;
 
-export function createTeller({ store, webhook, clock, log }: NoticePorts): Teller {
+export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   const self = randomUUID();
   let found: FoundNotices | undefined;
   /** What another process is sending, and since when that is seen. */
@@ -169,8 +149,13 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts): Telle
   }
 
   return {
-    told: async () => (await read()).notices.told,
-    async tell(now, signal) {
+    /** What was told and is not over. Throws what the store throws. */
+    told: async (): Promise<readonly ToldCause[]> => (await read()).notices.told,
+    /**
+     * Tell what is new of the causes that are known now. Throws RetriableError `notice-not-delivered`, what the store throws,
+     * and the signal's reason.
+     */
+    async tell(now: KnownCauses, signal: AbortSignal): Promise<void> {
       if (clock.monotonicMs() < notBeforeMs || !(await finishSending(signal))) return;
       const { notices } = await read();
       const nowMs = clock.nowMs();
@@ -180,7 +165,8 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts): Telle
       const next: Notices = { ...notices, sending: { message, told, by: self, sinceMs: nowMs } };
       if (await write(next)) await deliver(next, signal);
     },
-    forget() {
+    /** Somebody else may write now: read again before the next step. */
+    forget(): void {
       found = undefined;
     },
   };

@@ -46,11 +46,6 @@ export function bodyOf({ id, at, changes, isTest }: Message, name: string, forma
   });
 }
 
-/** Of `<seconds since 1970>.<body>`, by HMAC-SHA256: what the header of a signed message says behind `v1=`. */
-function signatureOf(secret: string, seconds: number, body: string): string {
-  return createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-}
-
 export interface WebhookSettings {
   readonly url: string;
   /** Absent: messages are not signed. */
@@ -60,15 +55,13 @@ export interface WebhookSettings {
   readonly name: string;
 }
 
-export interface Webhook {
-  /** Send it, three times at most. Throws RetriableError `notice-not-delivered`, and the signal's reason. */
-  send(message: Message, signal: AbortSignal): Promise<void>;
-}
+export type Webhook = ReturnType<typeof createWebhook>;
 
 const TIMEOUT_MS = 10_000;
-const RETRY_DELAYS_MS = [1_000, 5_000];
+/** Before each try. */
+const DELAYS_MS = [0, 1_000, 5_000];
 
-export function createWebhook(settings: WebhookSettings | (() => WebhookSettings), clock: Clock): Webhook {
+export function createWebhook(settings: WebhookSettings | (() => WebhookSettings), clock: Clock) {
   const settingsNow = () => (typeof settings === 'function' ? settings() : settings);
 
   /** What was wrong, or undefined. */
@@ -76,8 +69,7 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
     const { url, secret, format, name } = settingsNow();
     const body = bodyOf(message, name, format);
     const seconds = Math.floor(clock.nowMs() / 1_000);
-    const signed =
-      secret === undefined ? {} : { 'x-vessel-export-signature': `v1=${signatureOf(secret, seconds, body)}` };
+    const sign = () => createHmac('sha256', secret!).update(`${seconds}.${body}`).digest('hex');
     try {
       const { target, login } = splitLogin(url);
       const answer = await fetch(target, {
@@ -90,7 +82,7 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
           'x-vessel-export-id': message.id,
           'x-vessel-export-timestamp': String(seconds),
           ...login,
-          ...signed,
+          ...(secret !== undefined && { 'x-vessel-export-signature': `v1=${sign()}` }),
         },
       });
       await answer.body?.cancel();
@@ -102,14 +94,14 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
   }
 
   return {
-    async send(message, signal) {
-      let fault = await post(message, signal);
-      for (const delayMs of RETRY_DELAYS_MS) {
-        if (fault === undefined) return;
-        await clock.sleep(delayMs, signal);
+    /** Send it, three times at most. Throws RetriableError `notice-not-delivered`, and the signal's reason. */
+    async send(message: Message, signal: AbortSignal): Promise<void> {
+      let fault: string | undefined;
+      for (const delayMs of DELAYS_MS) {
+        if (delayMs > 0) await clock.sleep(delayMs, signal);
         fault = await post(message, signal);
+        if (fault === undefined) return;
       }
-      if (fault === undefined) return;
       throw new RetriableError(
         'notice-not-delivered',
         `the message could not be delivered to ${new URL(settingsNow().url).host} (NOTIFY_URL): ${fault}, expected a status 2xx; check NOTIFY_URL, that its receiver runs, and what firewalls let through; a scheduler sends its messages again until they are`,
@@ -137,7 +129,7 @@ function percentDecoded(text: string): string {
   }
 }
 
-const CAUSES: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there',
   ENOTFOUND: 'the name of its host is unknown',
   EAI_AGAIN: 'the name of its host cannot be resolved now',
@@ -157,6 +149,6 @@ function causeOf(error: unknown): string {
   if (typeof code !== 'string') return 'the request failed';
   const why = CERTIFICATE_CODES.test(code)
     ? 'its certificate does not verify (NODE_EXTRA_CA_CERTS names an issuer)'
-    : CAUSES[code];
+    : REASONS[code];
   return why === undefined ? code : `${why} (${code})`;
 }

@@ -19,18 +19,7 @@ export interface Hold {
   readonly sinceMs: number | null;
 }
 
-export interface QueueHold {
-  /** Pause the queue for all workers. True: nobody had done so before. */
-  place(hold: Hold): Promise<boolean>;
-  read(): Promise<Hold | undefined>;
-  /**
-   * Let the queue go on, if it was on hold; true then. `byHand`: somebody wants every process to try, whatever its
-   * probe says. Only so does a queue go on that was paused without a reason: no probe can know that it may.
-   */
-  lift(how?: { readonly byHand: boolean }): Promise<boolean>;
-  /** How often somebody has lifted one by hand. */
-  handLifts(): Promise<number>;
-}
+export type QueueHold = ReturnType<typeof createQueueHold>;
 
 /** Why, and what is known of where it was found. */
 export function describeHold({ code, message, host }: Hold): string {
@@ -61,17 +50,23 @@ redis.call('zadd', KEYS[2], 0, '0')
 if ARGV[1] == '1' then redis.call('incr', KEYS[3]) end
 return 1`;
 
-export function createQueueHold(redis: Redis, queue: Queue): QueueHold {
+export function createQueueHold(redis: Redis, queue: Queue) {
   const keys = ['meta', 'marker', 'hold-lifts'].map((end) => queue.toKey(end));
   return {
-    place: async (hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
-    async read() {
+    /** Pause the queue for all workers. True: nobody had done so before. */
+    place: async (hold: Hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
+    async read(): Promise<Hold | undefined> {
       const [paused, reason] = await redis.hmget(keys[0]!, 'paused', REASON);
       if (typeof paused !== 'string') return undefined;
       return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
     },
+    /**
+     * Let the queue go on, if it was on hold; true then. `byHand`: somebody wants every process to try, whatever its
+     * probe says. Only so does a queue go on that was paused without a reason: no probe can know that it may.
+     */
     lift: async ({ byHand } = { byHand: false }) =>
       (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
+    /** How often somebody has lifted one by hand. */
     handLifts: async () => Number(await redis.get(keys[2]!)) || 0,
   };
 }
@@ -99,4 +94,34 @@ function parseHold(text: string): Hold {
   } catch {
     return UNREADABLE;
   }
+}
+
+/** Those who look or act by a command or the page: all below rejects at once while Redis is out of reach. */
+interface HoldPorts {
+  readonly connection: { readonly client: Redis };
+  readonly queue: { readonly bull: Queue };
+}
+
+const holdOf = ({ connection, queue }: HoldPorts) => createQueueHold(connection.client, queue.bull);
+const NOT_ON_HOLD = 'the queue is not on hold';
+
+/** The hold, if there is one. */
+export function readHold(fleet: HoldPorts): Promise<Hold | undefined> {
+  return holdOf(fleet).read();
+}
+
+/** Whether the queue is on hold, since when and why, as a sentence. */
+export async function sayHold(fleet: HoldPorts): Promise<string> {
+  const hold = await readHold(fleet);
+  if (hold === undefined) return NOT_ON_HOLD;
+  const since = hold.sinceMs === null ? '' : ` since ${new Date(hold.sinceMs).toISOString()}`;
+  return `the queue is on hold${since}: ${describeHold(hold)}`;
+}
+
+/** Let every worker try, whatever its probe says, and say what was done; done twice it is done. */
+export async function liftHold(fleet: HoldPorts): Promise<string> {
+  const hold = holdOf(fleet);
+  const before = await hold.read();
+  if (!(await hold.lift({ byHand: true }))) return NOT_ON_HOLD;
+  return `the queue goes on; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;
 }

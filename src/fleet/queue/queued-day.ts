@@ -11,6 +11,8 @@ import { cleanMessage, formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../.
 
 export const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
 export type QueuedKind = (typeof QUEUED_KINDS)[number];
+/** Jobs of priority 0 run before all others. */
+export const PRIORITY: Readonly<Record<QueuedKind, number>> = { nightly: 0, reconcile: 50, backfill: 100 };
 
 /** What stands in the queue. */
 export interface QueuedDay extends VesselDay {
@@ -46,12 +48,10 @@ const QUEUED_DAY = z.object({
   unlisted: flag,
   disagreements: z.int().min(0).max(1_000).optional(),
   mayPass: flag,
-  failure: z.object({ code: z.string().regex(CODE), message: z.string().transform(cleanText) }).optional(),
+  failure: z
+    .object({ code: z.string().regex(CODE), message: z.string().transform((text) => cleanMessage(text)) })
+    .optional(),
 });
-
-function cleanText(text: string): string {
-  return cleanMessage(text);
-}
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
 type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };

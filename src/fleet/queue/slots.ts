@@ -11,19 +11,8 @@ const MAX_MORE_JOBS = 96;
 /** How long ago `lately` is, at the least. */
 const WINDOW_MS = 2_000;
 
-interface Slots {
-  /** Perform `work` in a slot of its own, once there is one. `leave`: it only waits from now on. */
-  within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T>;
-}
-
-interface SlotsOptions {
-  readonly slots: number;
-  readonly clock: Clock;
-  /** Told how many jobs to hold. */
-  readonly holdJobs: (jobs: number) => void;
-}
-
-export function createSlots({ slots, clock, holdJobs }: SlotsOptions): Slots {
+/** `holdJobs` is told how many jobs to hold. */
+export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number) => void) {
   const line = createWaitingLine();
   let [free, outside, jobs] = [slots, 0, slots];
   /** Most that waited at once, in this window and the one before. */
@@ -46,7 +35,8 @@ export function createSlots({ slots, clock, holdJobs }: SlotsOptions): Slots {
   }
 
   return {
-    async within(signal, work) {
+    /** Perform `work` in a slot of its own, once there is one. `leave`: it only waits from now on. */
+    async within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T> {
       if (free === 0) await line.join(signal);
       else free--;
       look();
@@ -73,25 +63,16 @@ export function createSlots({ slots, clock, holdJobs }: SlotsOptions): Slots {
  * A vessel-day whose workers died twice is performed while nothing else is in this process: it is either the cause, and then
  * takes no other with it, or was only there, and then its worker lives.
  */
-interface ExclusiveRun {
-  /** Is one under way, or waited for? Then nobody else may begin. */
-  readonly isTaken: boolean;
-  /** Take it, and wait until `others` are none. Rejects with the signal's reason. */
-  take(others: () => number, signal: AbortSignal): Promise<void>;
-  /** A vessel-day has ended. */
-  onEnd(): void;
-  /** Let others begin again. */
-  release(): void;
-}
-
-export function createExclusiveRun(): ExclusiveRun {
+export function createExclusiveRun() {
   let isTaken = false;
   let look = () => {};
   return {
-    get isTaken() {
+    /** Is one under way, or waited for? Then nobody else may begin. */
+    get isTaken(): boolean {
       return isTaken;
     },
-    async take(others, signal) {
+    /** Take it, and wait until `others` are none. Rejects with the signal's reason. */
+    async take(others: () => number, signal: AbortSignal): Promise<void> {
       isTaken = true;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const onAbort = () => reject(signal.reason);
@@ -103,7 +84,9 @@ export function createExclusiveRun(): ExclusiveRun {
       look();
       await promise.finally(() => signal.removeEventListener('abort', onAbort));
     },
+    /** A vessel-day has ended. */
     onEnd: () => look(),
+    /** Let others begin again. */
     release() {
       isTaken = false;
       look = () => {};

@@ -10,7 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
-import type { QueuedDay, QueuedKind } from './queued-day.ts';
+import { PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
 import { createQueueReader } from './read-queue.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
 
@@ -36,13 +36,6 @@ interface FoundDay {
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
-/** Jobs without priority run before every one that has one. */
-export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
-  nightly: undefined,
-  reconcile: 50,
-  backfill: 100,
-};
-
 /** What BullMQ calls them; others are of jobs that are about to leave. */
 const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
   waiting: 'waiting',
@@ -62,32 +55,7 @@ export interface QueueNames {
   readonly failed: ReadonlySet<string>;
 }
 
-export interface VesselDayQueue {
-  /** For the queue's board. */
-  readonly bull: Queue;
-  /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
-  known(days: readonly VesselDay[]): Promise<Set<string>>;
-  /** Those of the days that are in the failed set. */
-  failed(days: readonly VesselDay[]): Promise<Set<string>>;
-  /**
-   * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
-   * queue, and `known` by the number of days that are asked for.
-   */
-  names(mostOfEach: number): Promise<QueueNames>;
-  /** The vessel-day as it stands in the queue; undefined where it is not there. */
-  find(day: VesselDay): Promise<FoundDay | undefined>;
-  /** Add vessel-days; one that is there already stays as it is. */
-  add(days: readonly QueuedDay[]): Promise<void>;
-  depth(): Promise<QueueDepth>;
-  deadLetters(): Promise<DeadLetter[]>;
-  /** Take a vessel-day out, unless it is being worked on; false then. */
-  remove(day: VesselDay): Promise<boolean>;
-  /** Take out those that wait and match; resolves to how many. */
-  withdraw(matches: (day: QueuedDay) => boolean): Promise<number>;
-  /** Workers that are connected. */
-  workers(): Promise<number>;
-  close(): Promise<void>;
-}
+export type VesselDayQueue = ReturnType<typeof openVesselDayQueue>;
 
 interface QueueOptions {
   readonly redis: Redis;
@@ -99,12 +67,7 @@ interface QueueOptions {
 }
 
 /** `redis` stays the caller's to close. */
-export function openVesselDayQueue({
-  redis,
-  prefix,
-  log = silentLog,
-  tracing,
-}: QueueOptions): VesselDayQueue {
+export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: QueueOptions) {
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -134,10 +97,18 @@ export function openVesselDayQueue({
   const read = createQueueReader(redis, bull, log);
 
   return {
-    bull,
-    known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
-    failed: (days) => filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
-    async names(mostOfEach) {
+    /** For the queue's board. */
+    bull: bull as Queue,
+    /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
+    known: (days: readonly VesselDay[]) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
+    /** Those of the days that are in the failed set. */
+    failed: (days: readonly VesselDay[]) =>
+      filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
+    /**
+     * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
+     * queue, and `known` by the number of days that are asked for.
+     */
+    async names(mostOfEach: number): Promise<QueueNames> {
       const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
       const [queued, failed] = await Promise.all([
         namesIn(['wait', 'prioritized', 'delayed', 'active']),
@@ -145,13 +116,15 @@ export function openVesselDayQueue({
       ]);
       return { queued, failed };
     },
-    async find(day) {
+    /** The vessel-day as it stands in the queue; undefined where it is not there. */
+    async find(day: VesselDay): Promise<FoundDay | undefined> {
       const id = formatVesselDay(day);
       const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
       const state = job && FOUND_STATES[await bull.getJobState(id)];
       return job && state && { queued: job.day, state };
     },
-    async add(days) {
+    /** Add vessel-days; one that is there already stays as it is. */
+    async add(days: readonly QueuedDay[]): Promise<void> {
       for (let at = 0; at < days.length; at += CHUNK) {
         const chunk = days.slice(at, at + CHUNK);
         const send = async (carried: readonly string[]) => {
@@ -160,11 +133,11 @@ export function openVesselDayQueue({
         await (tracing === undefined ? send([]) : tracing.handOn(chunk, send));
       }
     },
-    async depth() {
+    async depth(): Promise<QueueDepth> {
       const counts = await bull.getJobCounts(...QUEUE_STATES);
       return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
-    async deadLetters() {
+    async deadLetters(): Promise<DeadLetter[]> {
       const failed = await read.inStates(['failed']);
       return failed.map(({ day: queued, failedReason }) => {
         const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
@@ -173,15 +146,16 @@ export function openVesselDayQueue({
         return { day: { job, vessel, date }, queued, ...failure, mayPass };
       });
     },
-    async remove(day) {
-      return (await bull.remove(formatVesselDay(day))) === 1;
-    },
-    async withdraw(matches) {
+    /** Take a vessel-day out, unless it is being worked on; false then. */
+    remove: async (day: VesselDay) => (await bull.remove(formatVesselDay(day))) === 1,
+    /** Take out those that wait and match; resolves to how many. */
+    async withdraw(matches: (day: QueuedDay) => boolean): Promise<number> {
       let withdrawn = 0;
       for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
+    /** Workers that are connected. */
     workers: () => bull.getWorkersCount(),
     close: () => bull.close(),
   };
@@ -195,8 +169,8 @@ function toJob(data: QueuedDay, trace?: string) {
     data,
     opts: {
       jobId: formatVesselDay(data),
-      ...(priority === undefined ? {} : { priority }),
-      ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
+      ...(priority > 0 && { priority }),
+      ...(trace !== undefined && { telemetry: { metadata: trace } }),
     },
   };
 }

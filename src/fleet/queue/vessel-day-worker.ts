@@ -17,7 +17,7 @@ import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
 import { type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
-import { backoffMs, type Consequence, createSettleJob, LockLostError, WORKERS_DIED } from './settle-job.ts';
+import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
 import { createExclusiveRun, createSlots } from './slots.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
@@ -85,26 +85,15 @@ export interface WorkerOptions {
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
 
-export interface VesselDayWorker {
-  /** Vessel-days under way. */
-  readonly active: number;
-  /** Age of the oldest of them; 0 where there is none. */
-  readonly oldestMs: number;
-  /** Take no more vessel-days, without waiting for those under way. */
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-  /** Hand back what is under way and stop; within `stopMs`. */
-  stop(): Promise<void>;
-}
+export type VesselDayWorker = ReturnType<typeof startVesselDayWorker>;
 
 /** Begin to work. `redis` stays the caller's to close; BullMQ opens one more like it to wait on. */
-export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
+export function startVesselDayWorker(options: WorkerOptions) {
   const { redis, prefix, concurrency, clock, log, perform, tracing } = options;
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
   const exclusive = createExclusiveRun();
-  const settle = createSettleJob({ clock, timings, onFault: options.onFault, onTrouble: options.onTrouble });
   let isStopping = false;
   /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
@@ -135,7 +124,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
         try {
           await slots.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
         } catch (error) {
-          await settle(job, token!, error, control.signal);
+          await settleJob({ ...options, timings }, job, token!, error, control.signal);
         }
       });
     } finally {
@@ -180,12 +169,8 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
   const pauses = createPauses(worker);
-  const slots = createSlots({
-    slots: concurrency,
-    clock,
-    holdJobs: (jobs) => {
-      worker.concurrency = jobs;
-    },
+  const slots = createSlots(concurrency, clock, (jobs) => {
+    worker.concurrency = jobs;
   });
   worker.on('completed', (job) => {
     // What it says of itself may keep it in Redis.
@@ -198,16 +183,20 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   worker.on('error', (error) => log.debug({ error: messageOf(error) }, 'queue'));
 
   return {
-    get active() {
+    /** Vessel-days under way. */
+    get active(): number {
       return running.size;
     },
-    get oldestMs() {
+    /** Age of the oldest of them; 0 where there is none. */
+    get oldestMs(): number {
       const [oldest] = running.values();
       return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
     },
+    /** Take no more vessel-days, without waiting for those under way. */
     pause: () => pauses.add('asked'),
     resume: () => pauses.delete('asked'),
-    async stop() {
+    /** Hand back what is under way and stop; within `stopMs`. */
+    async stop(): Promise<void> {
       isStopping = true;
       // Closing comes first, so that nothing new is taken while what runs is handed back.
       const closed = worker.close();

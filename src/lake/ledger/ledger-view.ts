@@ -14,7 +14,7 @@ import {
 } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
-import { type OpenRemark, REMARK_MEMBERS, Remarks } from '../remarks.ts';
+import { type OpenWarnings, WARNING_MEMBERS, Warnings } from '../warnings.ts';
 import type { IndexedPart } from './indexed-receipt.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
@@ -41,7 +41,7 @@ const GETS_AT_ONCE = 32;
 const LISTS_AT_ONCE = 8;
 /** Whatever stands in receipts. */
 const MAX_KINDS = 1_000;
-const MEMBERS = ['settingsHash', 'proof', ...REMARK_MEMBERS] as const;
+const MEMBERS = ['settingsHash', 'proof', ...WARNING_MEMBERS] as const;
 const COMPLETE_FOR_MS = (7 * MICROS_PER_DAY) / MICROS_PER_MILLI;
 
 /** What is remembered of a receipt. Flat, since there are hundreds of thousands. */
@@ -61,7 +61,7 @@ export function createLedgerView(
   const complete = new Map<string, { readonly vessels: readonly string[]; readonly untilMs: number }>();
   const looks = new Map<string, ReadonlyMap<string, Remembered>>();
   let remembered = 0;
-  const remarks = new Map<string, Remarks>();
+  const warnings = new Map<string, Warnings>();
   /** Thousands of receipts say the same few things, of the same vessels. */
   const kinds = new Map<string, Remembered>();
   const names = new Map<string, string>();
@@ -84,8 +84,8 @@ export function createLedgerView(
     listed: ReceiptVersion | undefined,
   ): Remembered {
     const { job, settingsHash, proof } = receipt;
-    const ofJob = remarks.get(job) ?? new Remarks();
-    remarks.set(job, ofJob);
+    const ofJob = warnings.get(job) ?? new Warnings();
+    warnings.set(job, ofJob);
     ofJob.add(receipt);
     const name = `${proof} ${settingsHash}`;
     const known = kinds.get(name) ?? { settingsHash, proof, sizeBytes: 0, tag: '' };
@@ -155,7 +155,8 @@ export function createLedgerView(
       return found;
     },
     /** What stands open, by the receipts that were read so far. */
-    openRemarks: async (job: string): Promise<OpenRemark[]> => (await remarks.get(job)?.open(store)) ?? [],
+    openWarnings: async (job: string): Promise<OpenWarnings[]> =>
+      (await warnings.get(job)?.open(store)) ?? [],
     /**
      * Those of the vessels that have no receipt on a date, by its list alone. A date on which all had one is not listed
      * again for a week: nothing but a hand takes a receipt away.

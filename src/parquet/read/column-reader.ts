@@ -1,24 +1,13 @@
 /**
- * One column of a Parquet body, a few rows at a time. What is in memory of it: the page that is being read,
- * decompressed, and the dictionary; both are bounded, for all columns together, before they are decompressed.
+ * One column of a Parquet body, a page at a time. What is in memory of it: the page that is open, decompressed and as values, and
+ * the dictionary; bytes are bounded, for all columns together, before they are decompressed.
  */
 import { crc32 } from 'node:zlib';
+import { Encodings, PageTypes } from 'hyparquet/src/constants.js';
 import { assertCodec, decompress } from './decompress.ts';
-import { PageFault, RunReader } from './page-encodings.ts';
-import { PAGE, type PageHeader, RLE, readPageHeader } from './page-header.ts';
-import {
-  assertEntries,
-  type DictionaryEntries,
-  dictionaryEntries,
-  dictionaryIndexes,
-  isOfDictionary,
-  TextSpans,
-  type TextValues,
-  textValues,
-  type WordValues,
-  wordValues,
-  wrongEncoding,
-} from './page-values.ts';
+import { PageFault, readRuns } from './page-encodings.ts';
+import type { DictionaryEntries, TextSpans } from './page-values.ts';
+import { dictionaryEntries, isOfDictionary, readTexts, readWords, wrongEncoding } from './page-values.ts';
 import { badParquet, damagedPage, parquetTooLarge } from './parquet-faults.ts';
 import type { ColumnChunk } from './parquet-footer.ts';
 import { MAX_UNCOMPRESSED_BYTES } from './parquet-footer.ts';
@@ -29,9 +18,11 @@ import { ThriftReader } from './thrift-reader.ts';
 const MAX_OPEN_BYTES = 32 << 20;
 /** Pages of a body: writers put thousands of rows into one. */
 const MAX_PAGES = 65_536;
-
+/** Rows of a page: some writers put a whole row group into one. */
+const MAX_PAGE_ROWS = 1 << 20;
 /** What an entry of a dictionary takes beside its bytes: where they are, and what is known of it. */
 const ENTRY_BYTES = 16;
+const RLE = Encodings.indexOf('RLE');
 
 /** What the columns of a body may take together. */
 interface PageBudget {
@@ -44,18 +35,56 @@ export function createPageBudget(): PageBudget {
   return { pages: 0, openBytes: 0, uncompressedBytes: 0 };
 }
 
+/** The values of a page, without its nulls: `words` of 8-byte values, two each, or texts. */
+export interface ColumnPage {
+  readonly rows: number;
+  /** By row: 1 where there is a value, 0 where there is null. */
+  readonly present: Int32Array;
+  readonly words: Int32Array<ArrayBuffer>;
+  readonly texts: TextSpans;
+  /** By value, where `texts` are those of a dictionary: its entry. */
+  readonly entries: Int32Array | undefined;
+}
+
+const NO_WORDS = new Int32Array(0);
+const NO_TEXTS: TextSpans = { bytes: new Uint8Array(0), starts: NO_WORDS, ends: NO_WORDS };
+const NO_PAGE: ColumnPage = {
+  ...{ rows: 0, present: NO_WORDS, words: NO_WORDS, texts: NO_TEXTS, entries: undefined },
+};
+
+/** What stands before a page; what it does not say is -1. */
+const NO_HEADER = {
+  ...{ type: -1, size: -1, compressedSize: -1, values: -1, encoding: -1, levelEncoding: RLE },
+  /** Version 2: bytes of levels, which are not compressed. */
+  ...{ definitionBytes: 0, repetitionBytes: 0, isCompressed: true },
+  /** CRC-32 of the page as it stands behind its header, signed; NaN where the writer gave none. */
+  crc: Number.NaN,
+};
+type PageHeader = typeof NO_HEADER;
+
+function readPageHeader(reader: ThriftReader): PageHeader {
+  const header = { ...NO_HEADER };
+  reader.numbers(header, { 1: 'type', 2: 'size', 3: 'compressedSize', 4: 'crc' }, (id) => {
+    if (id === 5) reader.numbers(header, { 1: 'values', 2: 'encoding', 3: 'levelEncoding' });
+    else if (id === 7) reader.numbers(header, { 1: 'values', 2: 'encoding' });
+    else if (id === 8) {
+      const names = { 1: 'values', 4: 'encoding', 5: 'definitionBytes', 6: 'repetitionBytes' } as const;
+      reader.numbers(header, names, (field, type) => {
+        if (field === 7) header.isCompressed = reader.bool(type);
+        return field === 7;
+      });
+    } else return false;
+    return true;
+  });
+  return header;
+}
+
 export class ColumnReader {
   readonly column: ParquetColumn;
-  /** Of the rows last taken: 1 where there is a value, 0 where there is null. */
-  readonly present: Int32Array;
-  /** Values of 8 bytes that were among them, two words each. */
-  readonly words: Int32Array;
-  /** Texts that were among them: spans of `textBytes`. */
-  readonly spans: TextSpans;
-  /** The dictionary that the values last taken came from; their entries are in `spans`. */
-  dictionary: DictionaryEntries | undefined;
-  /** Rows left of the page that is open. */
-  rowsLeft = 0;
+  /** The page that is open, and what has been taken of it. */
+  page: ColumnPage = NO_PAGE;
+  row = 0;
+  value = 0;
 
   readonly #body: Uint8Array;
   readonly #budget: PageBudget;
@@ -68,26 +97,13 @@ export class ColumnReader {
   #pages = 0;
   #pageBytes = 0;
   #dictionaryBytes = 0;
-  #chunkDictionary: DictionaryEntries | undefined;
-  #levels: RunReader | undefined;
-  #indexes: RunReader | undefined;
-  #wordValues: WordValues | undefined;
-  #textValues: TextValues | undefined;
+  #dictionary: DictionaryEntries | undefined;
 
-  /** `capacity`: most rows taken at a time. */
-  constructor(body: Uint8Array, column: ParquetColumn, capacity: number, budget: PageBudget) {
+  constructor(body: Uint8Array, column: ParquetColumn, budget: PageBudget) {
     this.#body = body;
     this.column = column;
     this.#budget = budget;
     this.#isText = column.kind === 'text';
-    this.present = new Int32Array(capacity).fill(1);
-    this.words = new Int32Array(this.#isText ? 0 : 2 * capacity);
-    this.spans = new TextSpans(capacity);
-  }
-
-  /** What the spans of the texts last taken are of. */
-  get textBytes(): Uint8Array {
-    return this.dictionary?.bytes ?? this.#textValues?.bytes ?? EMPTY;
   }
 
   /** Begin to read the chunk of a row group. */
@@ -98,136 +114,131 @@ export class ColumnReader {
     this.#position = chunk.start;
     this.#chunkRows = rows;
     this.#pages = 0;
-    this.#chunkDictionary = undefined;
+    this.#dictionary = undefined;
     this.#hold(0, 0);
   }
 
-  /** Open pages until one has rows. Throws DataError. */
-  openPage(): void {
-    while (this.rowsLeft === 0) this.#guarded(() => this.#nextPage());
-  }
-
-  /** Take the next rows of the page that is open, at most `rowsLeft`; resolves to how many have values. */
-  take(rows: number): number {
-    let values = rows;
-    this.#guarded(() => {
-      if (this.#levels !== undefined) {
-        this.#levels.read(this.present, rows);
-        values = countPresent(this.present, rows);
-      }
-      this.#readValues(values);
-    });
-    this.rowsLeft -= rows;
-    return values;
-  }
-
-  #readValues(values: number): void {
-    const { spans, words } = this;
-    if (this.#indexes !== undefined) {
-      const dictionary = this.#chunkDictionary!;
-      this.#indexes.read(spans.entries, values);
-      assertEntries(spans.entries, values, dictionary.count);
-      this.dictionary = dictionary;
-      if (this.#isText) return;
-      for (let value = 0; value < values; value++) {
-        const entry = 2 * spans.entries[value]!;
-        words[2 * value] = dictionary.words[entry]!;
-        words[2 * value + 1] = dictionary.words[entry + 1]!;
-      }
-      return;
+  /** Open pages until one has rows that have not been taken; how many. Throws DataError. */
+  openPage(): number {
+    try {
+      while (this.row === this.page.rows) this.#nextPage();
+    } catch (error) {
+      if (error instanceof PageFault) throw badParquet(this.#place, error.message, 'a sound page');
+      throw error;
     }
-    this.dictionary = undefined;
-    this.#wordValues?.read(words, values);
-    this.#textValues?.read(values, spans);
+    return this.page.rows - this.row;
   }
 
   #nextPage(): void {
     if (this.#chunkRows === 0) throw new PageFault('no more pages');
     const header = this.#readHeader();
-    if (header.kind === PAGE.index) {
-      this.#position += header.compressedSize;
-      return;
-    }
     const bytes = this.#body.subarray(this.#position, this.#position + header.compressedSize);
     this.#position += header.compressedSize;
-    if (header.crc !== undefined) this.#assertSound(bytes, header.crc);
-    if (header.kind === PAGE.dictionary) this.#openDictionary(header, bytes);
-    else if (header.kind === PAGE.data || header.kind === PAGE.dataV2) this.#openData(header, bytes);
-    else throw new PageFault(`a page of kind ${header.kind}`);
+    const type = PageTypes[header.type];
+    if (type === 'INDEX_PAGE') return;
+    const crc = header.crc >>> 0;
+    const found = Number.isNaN(header.crc) ? crc : crc32(bytes);
+    if (found !== crc) throw damagedPage(this.#place, bytes.length, found, crc);
+    if (type === 'DICTIONARY_PAGE') this.#openDictionary(header, bytes);
+    else if (type !== undefined) this.#openData(header, bytes, type === 'DATA_PAGE_V2');
+    else throw new PageFault(`a page of kind ${header.type}`);
   }
 
   #readHeader(): PageHeader {
     this.#pages++;
-    if (++this.#budget.pages > MAX_PAGES)
-      throw parquetTooLarge(this.#where, this.#budget.pages, MAX_PAGES, 'pages up to there');
+    const budget = this.#budget;
+    if (++budget.pages > MAX_PAGES)
+      throw parquetTooLarge(this.#where, budget.pages, MAX_PAGES, 'pages up to there');
     const { end } = this.#chunk;
-    const reader = new ThriftReader(this.#body, this.#position, end, `page ${this.#pages} of ${this.#where}`);
+    const reader = new ThriftReader(this.#body, this.#position, end, this.#place);
     const header = readPageHeader(reader);
     this.#position = reader.position;
     if (!(header.compressedSize >= 0 && header.compressedSize <= end - this.#position))
       throw new PageFault(`${header.compressedSize} bytes, and ${end - this.#position} left of the chunk`);
     if (!(header.size >= 0)) throw new PageFault(`${header.size} bytes`);
-    this.#budget.uncompressedBytes += header.size;
-    if (this.#budget.uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
+    budget.uncompressedBytes += header.size;
+    const { uncompressedBytes } = budget;
+    if (uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
       throw parquetTooLarge(
-        ...([this.#where, this.#budget.uncompressedBytes, MAX_UNCOMPRESSED_BYTES] as const),
+        ...([this.#where, uncompressedBytes, MAX_UNCOMPRESSED_BYTES] as const),
         'bytes uncompressed up to there',
       );
     return header;
   }
 
-  #assertSound(bytes: Uint8Array, crc: number): void {
-    const found = crc32(bytes);
-    if (found !== crc) throw damagedPage(this.#place, bytes.length, found, crc);
-  }
-
   #openDictionary({ values, size }: PageHeader, bytes: Uint8Array): void {
-    if (this.#chunkDictionary !== undefined) throw new PageFault('a second dictionary');
+    if (this.#dictionary !== undefined) throw new PageFault('a second dictionary');
     this.#hold(0, this.#heldBytes(size) + Math.max(0, values) * ENTRY_BYTES);
     const page = decompress(this.#chunk.codec, bytes, size, this.#place);
-    this.#chunkDictionary = dictionaryEntries(page, values, this.#isText);
+    this.#dictionary = dictionaryEntries(page, values, this.#isText);
   }
 
-  #openData(header: PageHeader, bytes: Uint8Array): void {
-    if (!(header.values >= 0 && header.values <= this.#chunkRows))
-      throw new PageFault(`${header.values} values, and ${this.#chunkRows} left in the row group`);
+  #openData(header: PageHeader, bytes: Uint8Array, isVersion2: boolean): void {
+    const { values: rows } = header;
+    if (!(rows >= 0 && rows <= this.#chunkRows))
+      throw new PageFault(`${rows} values, and ${this.#chunkRows} left in the row group`);
+    if (rows > MAX_PAGE_ROWS) throw parquetTooLarge(this.#place, rows, MAX_PAGE_ROWS, 'rows in a page');
     // What the page before held is free from here on.
-    this.#levels = this.#indexes = this.#wordValues = this.#textValues = undefined;
+    this.page = NO_PAGE;
     this.#hold(this.#heldBytes(header.size), this.#dictionaryBytes);
-    const { page, start } =
-      header.kind === PAGE.data ? this.#pageV1(header, bytes) : this.#pageV2(header, bytes);
-    this.#chunkRows -= header.values;
-    this.rowsLeft = header.values;
-    if (isOfDictionary(header.encoding)) {
-      if (this.#chunkDictionary === undefined) throw new PageFault('indexes without a dictionary');
-      // A page of nulls has no indexes, not even their width.
-      this.#indexes = start < page.length ? dictionaryIndexes(page, start) : EMPTY_INDEXES;
-    } else if (this.#isText) this.#textValues = lazyTexts(header, page, start);
-    else this.#wordValues = lazyWords(header, page, start, this.column.kind === 'double');
+    const { present, page, start } = isVersion2 ? this.#pageV2(header, bytes) : this.#pageV1(header, bytes);
+    const values = present === undefined ? rows : countPresent(present);
+    this.#chunkRows -= rows;
+    this.row = this.value = 0;
+    this.page = {
+      ...{ rows, present: present ?? new Int32Array(rows).fill(1) },
+      ...{ words: NO_WORDS, texts: NO_TEXTS, entries: undefined },
+      ...this.#valuesOf(header, page, start, values),
+    };
   }
 
-  #pageV1(header: PageHeader, bytes: Uint8Array): { page: Uint8Array; start: number } {
+  /** A page of nulls has nothing where the values would begin, not even the width of indexes. */
+  #valuesOf(
+    { encoding, values: maxCount }: PageHeader,
+    page: Uint8Array,
+    start: number,
+    count: number,
+  ): Partial<ColumnPage> {
+    const dictionary = this.#dictionary;
+    if (isOfDictionary(encoding)) {
+      if (dictionary === undefined) throw new PageFault('indexes without a dictionary');
+      if (count === 0) return {};
+      if (start >= page.length) throw new PageFault('no indexes');
+      const entries = readRuns(page, start + 1, page.length, page[start]!, count);
+      for (let value = 0; value < count; value++)
+        if (entries[value]! >= dictionary.count)
+          throw new PageFault(`entry ${entries[value]} of a dictionary of ${dictionary.count}`);
+      if (this.#isText) return { texts: dictionary.texts, entries };
+      return { words: wordsOf(dictionary, entries) };
+    }
+    if (count === 0) return {};
+    if (this.#isText) return { texts: readTexts(encoding, page, start, count, maxCount) };
+    const isDouble = this.column.kind === 'double';
+    return { words: readWords(encoding, page, start, count, maxCount, isDouble) };
+  }
+
+  #pageV1(header: PageHeader, bytes: Uint8Array) {
     const page = decompress(this.#chunk.codec, bytes, header.size, this.#place);
-    if (!this.column.isOptional) return { page, start: 0 };
+    if (!this.column.isOptional) return { present: undefined, page, start: 0 };
     if (header.levelEncoding !== RLE) throw wrongEncoding(header.levelEncoding);
     if (page.length < 4) throw new PageFault('no definition levels');
     const end = 4 + Buffer.from(page.buffer, page.byteOffset, 4).readUInt32LE(0);
     if (end > page.length) throw new PageFault('definition levels that are longer than their page');
-    this.#levels = new RunReader(page, 4, end, 1);
-    return { page, start: end };
+    return { present: readRuns(page, 4, end, 1, header.values), page, start: end };
   }
 
-  #pageV2(header: PageHeader, bytes: Uint8Array): { page: Uint8Array; start: number } {
-    const { definitionBytes, repetitionBytes, size, isCompressed } = header;
-    const levelBytes = definitionBytes + repetitionBytes;
-    if (!(definitionBytes >= 0 && repetitionBytes >= 0 && levelBytes <= bytes.length && levelBytes <= size))
+  #pageV2({ definitionBytes, repetitionBytes, ...header }: PageHeader, bytes: Uint8Array) {
+    const start = definitionBytes + repetitionBytes;
+    if (!(definitionBytes >= 0 && repetitionBytes >= 0 && start <= bytes.length && start <= header.size))
       throw new PageFault(`levels of ${definitionBytes} and ${repetitionBytes} bytes`);
-    this.#levels = this.column.isOptional ? new RunReader(bytes, repetitionBytes, levelBytes, 1) : undefined;
-    const values = bytes.subarray(levelBytes);
-    const codec = isCompressed ? this.#chunk.codec : 0;
+    const present = this.column.isOptional
+      ? readRuns(bytes, repetitionBytes, start, 1, header.values)
+      : undefined;
+    const values = bytes.subarray(start);
+    const codec = header.isCompressed ? this.#chunk.codec : 0;
     // A page without values may be left uncompressed, as nothing.
-    const page = values.length === 0 ? values : decompress(codec, values, size - levelBytes, this.#place);
-    return { page, start: 0 };
+    const page = values.length === 0 ? values : decompress(codec, values, header.size - start, this.#place);
+    return { present, page, start: 0 };
   }
 
   /** Bytes that a page takes beside the body. */
@@ -239,62 +250,28 @@ export class ColumnReader {
     const budget = this.#budget;
     budget.openBytes += pageBytes + dictionaryBytes - this.#pageBytes - this.#dictionaryBytes;
     [this.#pageBytes, this.#dictionaryBytes] = [pageBytes, dictionaryBytes];
+    const what = 'bytes in pages that are open at once';
     if (budget.openBytes > MAX_OPEN_BYTES)
-      throw parquetTooLarge(
-        this.#place,
-        budget.openBytes,
-        MAX_OPEN_BYTES,
-        'bytes in pages that are open at once',
-      );
+      throw parquetTooLarge(this.#place, budget.openBytes, MAX_OPEN_BYTES, what);
   }
 
   get #place(): string {
     return this.#pages === 0 ? this.#where : `page ${this.#pages} of ${this.#where}`;
   }
+}
 
-  #guarded(step: () => void): void {
-    try {
-      step();
-    } catch (error) {
-      if (error instanceof PageFault) throw badParquet(this.#place, error.message, 'a sound page');
-      throw error;
-    }
+function wordsOf({ words }: DictionaryEntries, entries: Int32Array): Int32Array<ArrayBuffer> {
+  const values = new Int32Array(2 * entries.length);
+  for (let value = 0; value < entries.length; value++) {
+    values[2 * value] = words[2 * entries[value]!]!;
+    values[2 * value + 1] = words[2 * entries[value]! + 1]!;
   }
+  return values;
 }
 
-const EMPTY = new Uint8Array(0);
-/** Fails at the first value. */
-const EMPTY_INDEXES = new RunReader(EMPTY, 0, 0, 1);
-
-/** A page of nulls has nothing where the values would begin; so that is read when the first value is. */
-function lazyWords(header: PageHeader, page: Uint8Array, start: number, isDouble: boolean): WordValues {
-  let values: WordValues | undefined;
-  return {
-    read(words, count) {
-      if (count === 0) return;
-      values ??= wordValues(header.encoding, page, start, header.values, isDouble);
-      values.read(words, count);
-    },
-  };
-}
-
-function lazyTexts(header: PageHeader, page: Uint8Array, start: number): TextValues {
-  let values: TextValues | undefined;
-  return {
-    get bytes() {
-      return values?.bytes ?? page;
-    },
-    read(count, spans) {
-      if (count === 0) return;
-      values ??= textValues(header.encoding, page, start, header.values);
-      values.read(count, spans);
-    },
-  };
-}
-
-function countPresent(present: Int32Array, rows: number): number {
+function countPresent(present: Int32Array): number {
   let count = 0;
-  for (let row = 0; row < rows; row++) {
+  for (let row = 0; row < present.length; row++) {
     const level = present[row]!;
     if (level > 1) throw new PageFault(`a definition level of ${level}`);
     count += level;

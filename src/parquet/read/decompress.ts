@@ -1,11 +1,10 @@
 /** Pages of Parquet, decompressed: never to more bytes than their header says, and never in more memory. */
 import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { CompressionCodecs } from 'hyparquet/src/constants.js';
 import { messageOf } from '../../core/errors.ts';
 import { badParquet } from './parquet-faults.ts';
 
-/** `CompressionCodec` of the Parquet format. */
-const CODEC = { none: 0, snappy: 1, gzip: 2, brotli: 4, zstd: 6, lz4Raw: 7 } as const;
-const CODEC_NAMES = ['none', 'snappy', 'gzip', 'LZO', 'brotli', 'LZ4 (deprecated)', 'zstd', 'LZ4_RAW'];
+const CODECS = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'BROTLI', 'ZSTD', 'LZ4_RAW'];
 /** A zstd frame may ask for a window far larger than its content; a page needs none beyond its own size. */
 const ZSTD_WINDOW_LOG = 25;
 /** Below this a loop over bytes beats a call. */
@@ -22,8 +21,11 @@ export function decompress(codec: number, bytes: Uint8Array, size: number, where
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
       throw badParquet(where, `more than ${size} bytes when decompressed`, `${size}, as its header says`);
-    const name = CODEC_NAMES[codec] ?? `codec ${codec}`;
-    throw badParquet(where, `bytes that are not ${name} (${messageOf(error)})`, 'sound compression');
+    throw badParquet(
+      where,
+      `bytes that are not ${CompressionCodecs[codec]} (${messageOf(error)})`,
+      'sound compression',
+    );
   }
   if (page.length !== size)
     throw badParquet(where, `${page.length} bytes when decompressed`, `${size}, as its header says`);
@@ -32,29 +34,26 @@ export function decompress(codec: number, bytes: Uint8Array, size: number, where
 
 /** Throws DataError `bad-parquet` for a codec that cannot be read here. */
 export function assertCodec(codec: number, where: string): void {
-  if (Object.values(CODEC).some((known) => known === codec)) return;
-  const known = Object.values(CODEC).map((each) => CODEC_NAMES[each]);
-  throw badParquet(where, `codec ${CODEC_NAMES[codec] ?? codec}`, `one of ${known.join(', ')}`);
+  const name = CompressionCodecs[codec] ?? String(codec);
+  if (!CODECS.includes(name)) throw badParquet(where, `codec ${name}`, `one of ${CODECS.join(', ')}`);
 }
 
 function inflate(codec: number, bytes: Uint8Array, size: number): Uint8Array {
-  if (codec === CODEC.none) return bytes;
+  if (codec === 0) return bytes;
   if (size === 0) return new Uint8Array(0);
   const options = { maxOutputLength: size, chunkSize: Math.max(64, Math.min(size, 1 << 20)) };
-  switch (codec) {
-    case CODEC.snappy:
+  const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG };
+  switch (CompressionCodecs[codec]) {
+    case 'SNAPPY':
       return inflateSnappy(bytes, size);
-    case CODEC.lz4Raw:
+    case 'LZ4_RAW':
       return inflateLz4(bytes, size);
-    case CODEC.gzip:
+    case 'GZIP':
       return gunzipSync(bytes, options);
-    case CODEC.brotli:
+    case 'BROTLI':
       return brotliDecompressSync(bytes, options);
     default:
-      return zstdDecompressSync(bytes, {
-        ...options,
-        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },
-      });
+      return zstdDecompressSync(bytes, { ...options, params });
   }
 }
 

@@ -1,11 +1,10 @@
 /** A file of flat columns that is read a column at a time, in the same bounded memory as the service's Parquet. */
 import { ColumnReader, createPageBudget } from './column-reader.ts';
+import type { TextSpans } from './page-values.ts';
 import { parquetTooLarge } from './parquet-faults.ts';
 import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
 import type { ColumnQuestion } from './parquet-schema.ts';
 
-/** Rows that are read at a time. */
-const STEP_ROWS = 4_096;
 const TWO_32 = 2 ** 32;
 /** Texts that share beginnings are more than their pages hold; a million receipts have some 80 MB in a column. */
 const MAX_TEXT_BYTES = 256 << 20;
@@ -20,36 +19,23 @@ export interface FlatFile {
   texts(name: string): Texts;
 }
 
-/** The texts of a column. Strings of a hundred thousand rows would cost more than all else: one is made when it is asked for. */
-export interface Texts {
-  /** Null: the row has none. */
-  at(row: number): string | null;
-  /** Rows that have one. */
-  readonly count: number;
-  /** Of a column with a dictionary: what its texts are; rows share them. */
-  readonly dictionary: readonly string[];
-}
-
 /** `columns`: those that may be asked for, which must be there. Throws as `readParquetFooter`. */
 export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuestion[]): FlatFile {
-  const limits = { maxRows: MAX_PARQUET_ROWS, maxUncompressedBytes: columns.length * MAX_UNCOMPRESSED_BYTES };
-  const footer = readParquetFooter(parquet, columns, limits);
+  const maxBytes = columns.length * MAX_UNCOMPRESSED_BYTES;
+  const footer = readParquetFooter(parquet, columns, MAX_PARQUET_ROWS, maxBytes);
   const { rows, keyValues } = footer;
 
-  /** Call `onRows` for some rows at a time, of which `values` have a value. */
-  function read(name: string, onRows: (reader: ColumnReader, from: number, step: number) => void): void {
+  /** Open page after page of a column; `from`: the row that it begins with. */
+  function read(name: string, onPage: (reader: ColumnReader, from: number) => void): void {
     const index = columns.findIndex((column) => column.name === name);
-    const reader = new ColumnReader(
-      ...([parquet, footer.columns[index]!, Math.min(rows, STEP_ROWS), createPageBudget()] as const),
-    );
+    const reader = new ColumnReader(parquet, footer.columns[index]!, createPageBudget());
     let from = 0;
     for (const [number, group] of footer.groups.entries()) {
       reader.openChunk(group.chunks[index]!, group.rows, number);
-      for (const end = from + group.rows; from < end; ) {
+      for (const end = from + group.rows; from < end; from += reader.page.rows) {
         reader.openPage();
-        const step = Math.min(end - from, STEP_ROWS, reader.rowsLeft);
-        if (reader.take(step) > 0) onRows(reader, from, step);
-        from += step;
+        onPage(reader, from);
+        reader.row = reader.page.rows;
       }
     }
   }
@@ -59,11 +45,11 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
     keyValues,
     numbers(name) {
       const numbers = new Float64Array(rows).fill(Number.NaN);
-      read(name, ({ present, words, column }, from, step) => {
+      read(name, ({ page: { present, words }, column }, from) => {
         const doubles = column.kind === 'double' ? new Float64Array(words.buffer) : undefined;
         let value = 0;
-        for (let row = 0; row < step; row++) {
-          if (present[row] !== 1) continue;
+        for (let row = 0; row < present.length; row++) {
+          if (present[row] === 0) continue;
           const whole = words[2 * value + 1]! * TWO_32 + (words[2 * value]! >>> 0);
           numbers[from + row] = doubles === undefined ? whole : doubles[value]!;
           value++;
@@ -72,85 +58,68 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
       return numbers;
     },
     texts(name) {
-      const texts = new TextGatherer(rows);
-      read(name, (reader, from, step) => texts.take(reader, from, step));
+      const texts = new Texts(rows);
+      read(name, (reader, from) => texts.take(reader.page, from));
       return texts;
     },
   };
 }
 
-class TextGatherer implements Texts {
-  readonly dictionary: string[] = [];
+/** The texts of a column. Strings of a hundred thousand rows would cost more than all else: one is made when it is asked for. */
+export class Texts {
+  /** Rows that have one. */
   count = 0;
-  /** By row: 0 none; above it a text of the dictionary, below it one of those that stand behind each other. */
+  /** Of a column with a dictionary: what its texts are; rows share them. */
+  readonly dictionary: string[] = [];
+  /** By row: 0 none; above it a text of the dictionary, below it one of the row's page. */
   readonly #places: Int32Array;
-  #bytes = Buffer.alloc(0);
-  /** Where each of those ends. */
-  #ends = new Int32Array(0);
-  #plain = 0;
-  #lastDictionary: ColumnReader['dictionary'];
-  #firstEntry = 0;
+  readonly #pageOf: Uint16Array;
+  readonly #pages: TextSpans[] = [];
+  #lastDictionary: TextSpans | undefined;
+  #firstEntry = 1;
+  #bytes = 0;
 
   constructor(rows: number) {
     this.#places = new Int32Array(rows);
+    this.#pageOf = new Uint16Array(rows);
   }
 
+  /** Null: the row has none. */
   at(row: number): string | null {
     const place = this.#places[row]!;
     if (place === 0) return null;
-    if (place > 0) return this.dictionary[place - 1]!;
-    return this.#bytes.toString('utf8', place === -1 ? 0 : this.#ends[-place - 2]!, this.#ends[-place - 1]!);
+    return place > 0 ? this.dictionary[place - 1]! : textAt(this.#pages[this.#pageOf[row]!]!, -1 - place);
   }
 
-  /** The texts that the reader has taken. */
-  take(reader: ColumnReader, from: number, step: number): void {
-    const { present, dictionary, spans } = reader;
-    if (dictionary === undefined) {
-      this.#takePlain(reader, from, step);
-      return;
-    }
-    if (dictionary !== this.#lastDictionary) this.#addEntries(dictionary);
+  /** Take a page, whose first row is `from`. */
+  take({ present, texts, entries }: ColumnReader['page'], from: number): void {
+    if (entries === undefined) this.#addPage(texts);
+    else if (texts !== this.#lastDictionary) this.#addDictionary(texts);
+    this.#pageOf.fill(this.#pages.length - 1, from, from + present.length);
     let value = 0;
-    for (let row = 0; row < step; row++)
-      if (present[row] === 1) this.#places[from + row] = this.#firstEntry + spans.entries[value++]! + 1;
+    for (let row = 0; row < present.length; row++) {
+      if (present[row] === 0) continue;
+      this.#places[from + row] = entries === undefined ? -1 - value : this.#firstEntry + entries[value]!;
+      value++;
+    }
     this.count += value;
   }
 
-  #addEntries(dictionary: NonNullable<ColumnReader['dictionary']>): void {
-    const { bytes, count } = dictionary;
-    const { starts, ends } = dictionary.spans;
-    this.#lastDictionary = dictionary;
-    this.#firstEntry = this.dictionary.length;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (let entry = 0; entry < count; entry++)
-      this.dictionary.push(text.toString('utf8', starts[entry]!, ends[entry]!));
+  #addPage(texts: TextSpans): void {
+    this.#pages.push(texts);
+    this.#bytes += texts.bytes.length;
+    if (this.#bytes > MAX_TEXT_BYTES)
+      throw parquetTooLarge('a column', this.#bytes, MAX_TEXT_BYTES, 'bytes of text');
   }
 
-  #takePlain({ present, spans, textBytes }: ColumnReader, from: number, step: number): void {
-    const { starts, ends } = spans;
-    const before = this.#plain;
-    if (before + step > this.#ends.length) {
-      const wider = new Int32Array(Math.max(before + step, Math.min(this.#places.length, 2 * before)));
-      wider.set(this.#ends);
-      this.#ends = wider;
-    }
-    let value = 0;
-    let end = before === 0 ? 0 : this.#ends[before - 1]!;
-    const first = end;
-    for (let row = 0; row < step; row++) {
-      if (present[row] !== 1) continue;
-      end += ends[value]! - starts[value]!;
-      this.#ends[before + value++] = end;
-      this.#places[from + row] = -before - value;
-    }
-    if (end > MAX_TEXT_BYTES) throw parquetTooLarge('a column', end, MAX_TEXT_BYTES, 'bytes of text');
-    if (end > this.#bytes.length)
-      this.#bytes = Buffer.concat([this.#bytes.subarray(0, first)], Math.max(end, 2 * first));
-    for (let i = 0, at = first; i < value; i++) {
-      this.#bytes.set(textBytes.subarray(starts[i]!, ends[i]!), at);
-      at += ends[i]! - starts[i]!;
-    }
-    this.#plain += value;
-    this.count += value;
+  #addDictionary(texts: TextSpans): void {
+    this.#lastDictionary = texts;
+    this.#firstEntry = this.dictionary.length + 1;
+    for (let entry = 0; entry < texts.starts.length; entry++) this.dictionary.push(textAt(texts, entry));
   }
+}
+
+function textAt({ bytes, starts, ends }: TextSpans, at: number): string {
+  const start = starts[at]!;
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, ends[at]! - start).toString('utf8');
 }

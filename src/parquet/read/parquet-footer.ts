@@ -2,10 +2,11 @@
  * What the footer of a Parquet body says, checked before anything is decoded: columns and their types, rows, sizes, and
  * where the column chunks lie.
  */
+import { ParquetTypes } from 'hyparquet/src/constants.js';
 import { cleanForeignText, DataError } from '../../core/errors.ts';
 import { badParquet, PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
 import type { ColumnQuestion, Leaf, ParquetColumn } from './parquet-schema.ts';
-import { columnOf, FOOTER, leavesOf, readSchema, TYPE_NAMES } from './parquet-schema.ts';
+import { columnOf, FOOTER, leavesOf, readSchema } from './parquet-schema.ts';
 import { ThriftReader } from './thrift-reader.ts';
 
 const MAGIC = 'PAR1';
@@ -43,44 +44,39 @@ interface ParquetFooter {
   readonly keyValues: ReadonlyMap<string, string>;
 }
 
-interface FooterLimits {
-  readonly maxRows: number;
-  /** Of the columns that are asked for, all together; default: what is read of them at once. */
-  readonly maxUncompressedBytes?: number;
-}
-
 /**
- * Read the footer, which must have the columns asked for, and check it. Throws DataError `body-truncated`, `bad-parquet`,
- * or `page-too-large` where more is claimed than is decoded at once.
+ * Read the footer, which must have the columns asked for, and check it; `maxUncompressedBytes` of them all together. Throws DataError
+ * `body-truncated`, `bad-parquet`, or `page-too-large` where more is claimed than is decoded at once.
  */
 export function readParquetFooter(
   body: Uint8Array,
   questions: readonly ColumnQuestion[],
-  { maxRows, maxUncompressedBytes = MAX_UNCOMPRESSED_BYTES }: FooterLimits,
+  maxRows: number,
+  maxUncompressedBytes = MAX_UNCOMPRESSED_BYTES,
 ): ParquetFooter {
   const { start, end } = footerSpan(body);
   const reader = new ThriftReader(body, start, end, FOOTER);
-  let leaves: ReadonlyMap<string, Leaf> | undefined;
-  let leafCount = 0;
+  let schema: ReturnType<typeof leavesOf> | undefined;
   let columns: ParquetColumn[] = [];
   let claimedRows = -1;
   const groups: ParquetRowGroup[] = [];
   const keyValues = new Map<string, string>();
-  const budget = { uncompressedBytes: 0, rows: 0, maxRows, maxUncompressedBytes };
+  const budget: Budget = { uncompressedBytes: 0, rows: 0, maxRows, maxUncompressedBytes };
   reader.struct((id, type) => {
     if (id === 2) {
-      const schema = readSchema(reader, type);
-      ({ leaves, leafCount } = leavesOf(schema));
-      columns = questions.map((question) => columnOf(question, leaves!));
+      schema = leavesOf(readSchema(reader, type));
+      const { leaves } = schema;
+      columns = questions.map((question) => columnOf(question, leaves));
     } else if (id === 3) {
       claimedRows = reader.number(type);
     } else if (id === 4) {
-      const wanted = questions.map(({ name }) => leaves?.get(name));
-      if (leaves === undefined) throw badParquet(FOOTER, 'row groups before the columns', 'columns first');
+      if (schema === undefined) throw badParquet(FOOTER, 'row groups before the columns', 'columns first');
+      const { leaves, leafCount } = schema;
+      const wanted = questions.map(({ name }) => leaves.get(name)!);
       const count = reader.list(type, (index) => {
         if (index >= MAX_ROW_GROUPS)
           throw parquetTooLarge(FOOTER, index + 1, MAX_ROW_GROUPS, 'row groups or more');
-        groups.push(readRowGroup(reader, index, wanted as readonly Leaf[], leafCount, start, budget));
+        groups.push(readRowGroup(reader, index, wanted, leafCount, start, budget));
       });
       if (count !== groups.length) throw badParquet(FOOTER, 'two lists of row groups', 'one');
     } else if (id === 5) {
@@ -90,7 +86,7 @@ export function readParquetFooter(
     } else return false;
     return true;
   });
-  if (leaves === undefined) throw badParquet(FOOTER, 'no columns', 'columns');
+  if (schema === undefined) throw badParquet(FOOTER, 'no columns', 'columns');
   if (claimedRows !== budget.rows)
     throw badParquet(FOOTER, `${claimedRows} rows, and ${budget.rows} in the row groups`, 'equal numbers');
   assertApart(groups);
@@ -136,16 +132,11 @@ interface Budget {
 }
 
 /** What one column chunk says of itself. */
-interface ChunkClaims {
-  type: number;
-  codec: number;
-  values: number;
-  uncompressedBytes: number;
-  compressedBytes: number;
-  dataAt: number;
-  dictionaryAt: number;
-  elsewhere: boolean;
-}
+const NO_CLAIMS = {
+  ...{ type: -1, codec: -1, values: -1, uncompressedBytes: -1, compressedBytes: -1 },
+  ...{ dataAt: -1, dictionaryAt: 0, elsewhere: false },
+};
+type ChunkClaims = typeof NO_CLAIMS;
 
 function readRowGroup(
   reader: ThriftReader,
@@ -183,24 +174,14 @@ function readRowGroup(
 }
 
 function readChunk(reader: ThriftReader): ChunkClaims {
-  const claims: ChunkClaims = {
-    ...{ type: -1, codec: -1, values: -1, uncompressedBytes: -1, compressedBytes: -1 },
-    ...{ dataAt: -1, dictionaryAt: 0, elsewhere: false },
-  };
+  const claims = { ...NO_CLAIMS };
   reader.struct((id) => {
     // A path to another file, or encrypted metadata.
     if (id === 1 || id === 8) claims.elsewhere = true;
     if (id !== 3) return false;
-    reader.struct((field, fieldType) => {
-      if (field === 1) claims.type = reader.number(fieldType);
-      else if (field === 4) claims.codec = reader.number(fieldType);
-      else if (field === 5) claims.values = reader.number(fieldType);
-      else if (field === 6) claims.uncompressedBytes = reader.number(fieldType);
-      else if (field === 7) claims.compressedBytes = reader.number(fieldType);
-      else if (field === 9) claims.dataAt = reader.number(fieldType);
-      else if (field === 11) claims.dictionaryAt = reader.number(fieldType);
-      else return false;
-      return true;
+    reader.numbers(claims, {
+      ...({ 1: 'type', 4: 'codec', 5: 'values', 6: 'uncompressedBytes', 7: 'compressedBytes' } as const),
+      ...({ 9: 'dataAt', 11: 'dictionaryAt' } as const),
     });
     return true;
   });
@@ -220,17 +201,12 @@ function checkedChunk(
     throw badParquet(where, 'no metadata, or another file', 'both here');
   const { type, codec, values, uncompressedBytes, compressedBytes, dataAt, dictionaryAt } = claims;
   if (type !== element.type)
-    throw badParquet(where, `type ${TYPE_NAMES[type] ?? type}`, 'that of the schema');
+    throw badParquet(where, `type ${ParquetTypes[type] ?? type}`, 'that of the schema');
   if (values !== rows) throw badParquet(where, `${values} values`, `${rows}, one a row`);
   if (!(uncompressedBytes >= 0)) throw badParquet(where, `${uncompressedBytes} bytes uncompressed`, 'a size');
   budget.uncompressedBytes += uncompressedBytes;
-  if (budget.uncompressedBytes > budget.maxUncompressedBytes)
-    throw parquetTooLarge(
-      where,
-      budget.uncompressedBytes,
-      budget.maxUncompressedBytes,
-      'bytes uncompressed up to there',
-    );
+  const { uncompressedBytes: bytes, maxUncompressedBytes: maxBytes } = budget;
+  if (bytes > maxBytes) throw parquetTooLarge(where, bytes, maxBytes, 'bytes uncompressed up to there');
   const start = dictionaryAt > 0 ? Math.min(dictionaryAt, dataAt) : dataAt;
   const end = start + compressedBytes;
   if (!(start >= MAGIC_BYTES && compressedBytes >= 0 && end <= bodyEnd))

@@ -1,4 +1,5 @@
 /** The columns of a Parquet body, and whether they are those of the contract. */
+import { ConvertedTypes, FieldRepetitionTypes, ParquetTypes } from 'hyparquet/src/constants.js';
 import { DataError } from '../../core/errors.ts';
 import { badParquet, parquetTooLarge } from './parquet-faults.ts';
 import type { ThriftReader } from './thrift-reader.ts';
@@ -6,32 +7,14 @@ import type { ThriftReader } from './thrift-reader.ts';
 /** Where it stands, for messages. */
 export const FOOTER = 'the footer';
 const MAX_COLUMNS = 1_000;
-/** Of `Type`, in order. */
-export const TYPE_NAMES = [
-  'boolean',
-  'int32',
-  'int64',
-  'int96',
-  'float',
-  'double',
-  'byte array',
-  'fixed byte array',
-];
-const INT64 = 2;
-const DOUBLE = 5;
-const BYTE_ARRAY = 6;
-const REQUIRED = 0;
-const OPTIONAL = 1;
-/** `ConvertedType`, which logical types have replaced. */
-const CONVERTED = { utf8: 0, enum: 4, timestampMillis: 9, timestampMicros: 10, int64: 18, json: 19 } as const;
-/** Fields of the union `LogicalType`. */
-const LOGICAL = { string: 1, enum: 4, timestamp: 8, integer: 10, json: 12 } as const;
+/** Of the union `LogicalType`, by field. */
 const LOGICAL_NAMES = [
   ...['', 'STRING', 'MAP', 'LIST', 'ENUM', 'DECIMAL', 'DATE', 'TIME', 'TIMESTAMP', '', 'INTEGER', 'NULL'],
   ...['JSON', 'BSON', 'UUID', 'FLOAT16'],
 ];
-/** Of `TimeUnit`: milliseconds, microseconds; nanoseconds are divided. */
-const NANOSECONDS = 3;
+const [TIMESTAMP, INTEGER] = ['TIMESTAMP', 'INTEGER'].map((name) => LOGICAL_NAMES.indexOf(name));
+/** Of the union `TimeUnit`, by field. */
+const TIME_UNITS = ['millis', 'millis', 'micros', 'nanos'] as const;
 
 /** How a column's cells are read. */
 type ColumnKind = 'timestamp' | 'long' | 'double' | 'text';
@@ -43,7 +26,7 @@ export interface ColumnQuestion {
 }
 
 /** The time unit of a column of times. */
-export type TimeUnit = 'millis' | 'micros' | 'nanos';
+export type TimeUnit = (typeof TIME_UNITS)[number];
 
 /** A column as the schema has it. */
 export interface ParquetColumn extends ColumnQuestion {
@@ -52,17 +35,12 @@ export interface ParquetColumn extends ColumnQuestion {
   readonly unit: TimeUnit;
 }
 
-interface SchemaElement {
-  type: number | undefined;
-  repetition: number | undefined;
-  name: string;
-  children: number;
-  converted: number | undefined;
-  logical: number | undefined;
-  unit: number | undefined;
-  isSigned: boolean;
-  bitWidth: number;
-}
+/** A column or a group; what it does not say is -1, and what is read of its logical type follows from the field. */
+const NO_ELEMENT = {
+  ...{ type: -1, repetition: -1, name: '', children: 0, converted: -1 },
+  ...{ logical: -1, unit: -1, isSigned: true, bitWidth: 64 },
+};
+type SchemaElement = typeof NO_ELEMENT;
 
 /** Read the list of columns and groups. */
 export function readSchema(reader: ThriftReader, type: number): SchemaElement[] {
@@ -75,16 +53,9 @@ export function readSchema(reader: ThriftReader, type: number): SchemaElement[] 
 }
 
 function readSchemaElement(reader: ThriftReader): SchemaElement {
-  const element: SchemaElement = {
-    ...{ type: undefined, repetition: undefined, name: '', children: 0 },
-    ...{ converted: undefined, logical: undefined, unit: undefined, isSigned: true, bitWidth: 64 },
-  };
-  reader.struct((id, type) => {
-    if (id === 1) element.type = reader.number(type);
-    else if (id === 3) element.repetition = reader.number(type);
-    else if (id === 4) element.name = reader.text(type);
-    else if (id === 5) element.children = reader.number(type);
-    else if (id === 6) element.converted = reader.number(type);
+  const element = { ...NO_ELEMENT };
+  reader.numbers(element, { 1: 'type', 3: 'repetition', 5: 'children', 6: 'converted' }, (id, type) => {
+    if (id === 4) element.name = reader.text(type);
     else if (id === 10)
       reader.struct((union, unionType) => readLogicalType(reader, element, union, unionType));
     else return false;
@@ -95,17 +66,16 @@ function readSchemaElement(reader: ThriftReader): SchemaElement {
 
 function readLogicalType(reader: ThriftReader, element: SchemaElement, union: number, type: number): boolean {
   element.logical = union;
-  if (union !== LOGICAL.timestamp && union !== LOGICAL.integer) return false;
-  if (type !== 12) return false;
+  if ((union !== TIMESTAMP && union !== INTEGER) || type !== 12) return false;
   reader.struct((id, fieldType) => {
-    if (union === LOGICAL.integer && id === 1) element.bitWidth = reader.number(fieldType);
-    else if (union === LOGICAL.integer && id === 2) element.isSigned = reader.bool(fieldType);
-    else if (union === LOGICAL.timestamp && id === 2) {
+    if (union === INTEGER && id === 1) element.bitWidth = reader.number(fieldType);
+    else if (union === INTEGER && id === 2) element.isSigned = reader.bool(fieldType);
+    else if (union === TIMESTAMP && id === 2)
       reader.struct((unit) => {
         element.unit = unit;
         return false;
       });
-    } else return false;
+    else return false;
     return true;
   });
   return true;
@@ -129,7 +99,7 @@ export function leavesOf(schema: readonly SchemaElement[]): { leaves: Map<string
     if (open.length === 0) throw badParquet(FOOTER, 'columns outside of the root', 'all inside');
     open[open.length - 1]!--;
     const isTop = open.length === 1;
-    if (element.type === undefined) {
+    if (element.type === -1) {
       if (!(element.children > 0)) throw badParquet(FOOTER, 'a group without columns', 'a column at least');
       open.push(element.children);
       continue;
@@ -141,61 +111,73 @@ export function leavesOf(schema: readonly SchemaElement[]): { leaves: Map<string
   }
   if (open.some((children) => children !== 0))
     throw badParquet(FOOTER, 'fewer columns than the groups claim', 'all of them');
-  for (const name of repeated) leaves.get(name)!.element.repetition = undefined;
+  for (const name of repeated) leaves.get(name)!.element.repetition = -1;
   return { leaves, leafCount };
 }
 
 export function columnOf(question: ColumnQuestion, leaves: ReadonlyMap<string, Leaf>): ParquetColumn {
   const element = leaves.get(question.name)?.element;
   if (element === undefined) throw badColumn(question, 'no such column', 'the column');
-  if (element.repetition !== REQUIRED && element.repetition !== OPTIONAL)
+  const repetition = FieldRepetitionTypes[element.repetition];
+  if (repetition !== 'REQUIRED' && repetition !== 'OPTIONAL')
     throw badColumn(question, 'a repeated column, or two of that name', 'one value a row');
   const { expected, isFit } = FIT[question.kind];
-  if (!isFit(element)) throw badColumn(question, `type ${describeType(element)}`, expected);
-  const unit =
-    element.unit === NANOSECONDS
-      ? 'nanos'
-      : element.unit === 2 || element.converted === CONVERTED.timestampMicros
-        ? 'micros'
-        : 'millis';
-  return { ...question, isOptional: element.repetition === OPTIONAL, unit };
+  const named = namesOf(element);
+  if (!isFit(named)) throw badColumn(question, `type ${describeType(named)}`, expected);
+  const unit = TIME_UNITS[element.unit] ?? (named.annotation === 'TIMESTAMP_MICROS' ? 'micros' : 'millis');
+  return { ...question, isOptional: repetition === 'OPTIONAL', unit };
 }
 
-function isLong({ type, logical, converted, isSigned, bitWidth }: SchemaElement): boolean {
-  if (type !== INT64) return false;
-  if (logical !== undefined) return logical === LOGICAL.integer && isSigned && bitWidth === 64;
-  return converted === undefined || converted === CONVERTED.int64;
+interface NamedType {
+  readonly type: string;
+  /** The logical type, or where there is none the converted one, which it has replaced. */
+  readonly annotation: string | undefined;
+  /** Of integers: 64 bits with a sign. */
+  readonly isSigned64: boolean;
+  readonly isSigned: boolean;
 }
 
-const FIT: Readonly<Record<ColumnKind, { expected: string; isFit: (element: SchemaElement) => boolean }>> = {
+function namesOf({ type, logical, converted, isSigned, bitWidth }: SchemaElement): NamedType {
+  const annotation =
+    logical === -1
+      ? (ConvertedTypes[converted] ?? (converted === -1 ? undefined : `converted type ${converted}`))
+      : LOGICAL_NAMES[logical] || `logical type ${logical}`;
+  return {
+    type: ParquetTypes[type] ?? String(type),
+    annotation,
+    isSigned,
+    isSigned64: isSigned && bitWidth === 64,
+  };
+}
+
+function isOneOf({ annotation = '' }: NamedType, ...names: readonly string[]): boolean {
+  return names.includes(annotation);
+}
+
+function isLong(named: NamedType): boolean {
+  return named.type === 'INT64' && named.isSigned64 && isOneOf(named, '', 'INTEGER', 'INT_64');
+}
+
+const FIT: Readonly<Record<ColumnKind, { expected: string; isFit: (named: NamedType) => boolean }>> = {
   timestamp: {
     expected: 'int64 epoch milliseconds or a TIMESTAMP',
-    isFit: (element) =>
-      isLong(element) ||
-      (element.type === INT64 &&
-        (element.logical === undefined
-          ? element.converted === CONVERTED.timestampMillis || element.converted === CONVERTED.timestampMicros
-          : element.logical === LOGICAL.timestamp)),
+    isFit: (named) =>
+      isLong(named) ||
+      (named.type === 'INT64' && isOneOf(named, 'TIMESTAMP', 'TIMESTAMP_MILLIS', 'TIMESTAMP_MICROS')),
   },
   long: { expected: 'int64', isFit: isLong },
-  double: { expected: 'float64', isFit: ({ type, logical }) => type === DOUBLE && logical === undefined },
+  double: {
+    expected: 'float64',
+    isFit: (named) => named.type === 'DOUBLE' && named.annotation === undefined,
+  },
   text: {
     expected: 'string',
-    isFit: ({ type, logical, converted }) =>
-      type === BYTE_ARRAY &&
-      (logical === undefined
-        ? converted === undefined ||
-          [CONVERTED.utf8, CONVERTED.enum, CONVERTED.json].some((text) => text === converted)
-        : [LOGICAL.string, LOGICAL.enum, LOGICAL.json].some((text) => text === logical)),
+    isFit: (named) => named.type === 'BYTE_ARRAY' && isOneOf(named, '', 'UTF8', 'STRING', 'ENUM', 'JSON'),
   },
 };
 
-function describeType({ type, logical, converted, isSigned }: SchemaElement): string {
-  const physical = TYPE_NAMES[type ?? -1] ?? String(type);
-  const named = logical === undefined ? '' : (LOGICAL_NAMES[logical] ?? `logical type ${logical}`);
-  const annotation = named || (converted === undefined ? '' : `converted type ${converted}`);
-  const sign = isSigned ? '' : ' unsigned';
-  return annotation === '' ? physical : `${physical} (${annotation}${sign})`;
+function describeType({ type, annotation, isSigned }: NamedType): string {
+  return annotation === undefined ? type : `${type} (${annotation}${isSigned ? '' : ' unsigned'})`;
 }
 
 function badColumn({ name }: ColumnQuestion, found: string, expected: string): DataError {

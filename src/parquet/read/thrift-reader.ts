@@ -54,6 +54,20 @@ export class ThriftReader {
     this.#depth--;
   }
 
+  /** Read the whole numbers among a struct's fields into the members of these names; `onOther` as `onField`. */
+  numbers<T extends object>(
+    into: T,
+    names: Readonly<Record<number, keyof T>>,
+    onOther: (id: number, type: number) => boolean = () => false,
+  ): void {
+    this.struct((id, type) => {
+      const name = names[id];
+      if (name === undefined) return onOther(id, type);
+      Object.assign(into, { [name]: this.number(type) });
+      return true;
+    });
+  }
+
   /** Read a list of structs; `onElement` reads one. Resolves to how many there were. */
   list(type: number, onElement: (index: number) => void): number {
     this.#expect(type, THRIFT.list, 'a list');
@@ -79,9 +93,7 @@ export class ThriftReader {
   text(type: number): string {
     this.#expect(type, THRIFT.binary, 'a text');
     const start = this.#skipBinary();
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, this.position - start).toString(
-      'utf8',
-    );
+    return Buffer.from(this.#bytes.subarray(start, this.position)).toString('utf8');
   }
 
   /** A zigzag number. */
@@ -91,33 +103,14 @@ export class ThriftReader {
   }
 
   skip(type: number): void {
-    switch (type) {
-      case THRIFT.true:
-      case THRIFT.false:
-        return;
-      case THRIFT.byte:
-        this.#byte();
-        return;
-      case THRIFT.i16:
-      case THRIFT.i32:
-      case THRIFT.i64:
-        this.#varint();
-        return;
-      case THRIFT.double:
-        this.#advance(8);
-        return;
-      case THRIFT.binary:
-        this.#skipBinary();
-        return;
-      case THRIFT.list:
-        this.#skipList();
-        return;
-      case THRIFT.struct:
-        this.struct(() => false);
-        return;
-      default:
-        throw this.#fault(`type ${type}`, 'a type that Parquet uses');
-    }
+    if (type === THRIFT.true || type === THRIFT.false) return;
+    if (type === THRIFT.byte) this.#advance(1);
+    else if (type >= THRIFT.i16 && type <= THRIFT.i64) this.#varint();
+    else if (type === THRIFT.double) this.#advance(8);
+    else if (type === THRIFT.binary) this.#skipBinary();
+    else if (type === THRIFT.list) this.#skipList();
+    else if (type === THRIFT.struct) this.struct(() => false);
+    else throw this.#fault(`type ${type}`, 'a type that Parquet uses');
   }
 
   #skipList(): void {
@@ -164,11 +157,8 @@ export class ThriftReader {
   }
 
   #advance(bytes: number): void {
-    if (bytes > this.#end - this.position)
-      throw this.#fault(
-        `a value of ${bytes} bytes`,
-        `at most the ${this.#end - this.position} that are left`,
-      );
+    const left = this.#end - this.position;
+    if (bytes > left) throw this.#fault(`a value of ${bytes} bytes`, `at most the ${left} that are left`);
     this.position += bytes;
   }
 

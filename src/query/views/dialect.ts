@@ -137,7 +137,7 @@ export const RECEIPT_COLUMNS: readonly ReceiptColumn[] = [
   { name: 'first_timestamp', path: ['firstTimestamp'], type: 'timestamp' },
   { name: 'last_timestamp', path: ['lastTimestamp'], type: 'timestamp' },
   { name: 'size_bytes', path: ['object', 'sizeBytes'], type: 'long' },
-  { name: 'remark', path: ['remark', 'kind'], type: 'text' },
+  { name: 'warning', path: ['warning', 'kind'], type: 'text' },
   { name: 'finished_at', path: ['finishedAt'], type: 'timestamp' },
 ];
 

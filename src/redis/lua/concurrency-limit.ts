@@ -1,4 +1,3 @@
-import { GROWN } from './grown.ts';
 import { MEMBERS } from './members.ts';
 
 /**
@@ -6,7 +5,7 @@ import { MEMBERS } from './members.ts';
  * back, and is given new ones. Slots are members of a sorted set, scored by the time they run out.
  */
 export const concurrencyLimitScript = (now: string): string => `
-${now}${MEMBERS}${GROWN}
+${now}${MEMBERS}
 local slots = KEYS[5]
 local reply = { granted = 0, lost = 0, slow = false, fresh = false }
 

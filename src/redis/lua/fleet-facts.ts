@@ -3,8 +3,6 @@
  * of last), reports, requests, facts. Whoever can write to Redis may have put anything there: what is of another type
  * is removed by the next report, and a look answers with texts of bounded length only.
  */
-import { GROWN } from './grown.ts';
-
 /**
  * One report of a process: its own facts, what it has asked of the service since the last one, and what it learned of
  * the fleet where it leads. A report that comes twice, because its answer was lost, is counted once: `serial`.
@@ -51,10 +49,13 @@ if fields > 8 * ask.slices then
   end
 end
 
-for _, field in ipairs(ask.drop) do redis.call('HDEL', facts, field) end
 if redis.call('HLEN', facts) > ask.mostFacts then redis.call('DEL', facts) end
-for _, fact in ipairs(ask.set) do
-  redis.call('HSET', facts, fact[1], string.format('%.0f ', now) .. fact[2])
+for _, fact in ipairs(ask.facts) do
+  if fact[2] then
+    redis.call('HSET', facts, fact[1], string.format('%.0f ', now) .. fact[2])
+  else
+    redis.call('HDEL', facts, fact[1])
+  end
 end
 
 if ask.leaving then
@@ -71,13 +72,12 @@ return 1
 `;
 
 /**
- * One look at the fleet: [now, processes as [ms since heard of, report], counts as [slice, a count for each name],
- * facts as [ms since told, text] or false, the cap, the pace]. The two limits have more keys, behind those of the facts:
- * state, seen, limits and leases of the cap, then state, seen and limits of the pace. The cap is [now, its setting, slots in
- * use, how long nobody may ask], the pace [now, its setting]; false for what is as it is set, or not set.
+ * One look at the fleet, as JSON of `LookAnswer`. Behind the keys of the facts come those of the limits: state, seen, limits
+ * and leases of the concurrency limit, then state, seen and limits of the rate limit. What has grown since is reckoned by
+ * who asks.
  */
 export const fleetLookScript = (now: string): string => `
-${now}${GROWN}
+${now}
 local want = cjson.decode(ARGV[1])
 local seen, reports, requests, facts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
@@ -91,13 +91,16 @@ local function bounded(key, field, most)
   local size = read('HSTRLEN', key, field)
   return size and size > 0 and size <= most and read('HGET', key, field)
 end
-local function shown(number) return string.format('%.0f', number) end
+local function number(text)
+  local value = tonumber(text or nil)
+  return value and math.abs(value) < 1e15 and value or nil
+end
 
 local processes = {}
 local near = read('ZREVRANGEBYSCORE', seen, now + want.aliveMs, now - want.aliveMs, 'WITHSCORES', 'LIMIT', 0, want.mostProcesses)
 for i = 1, near and #near or 0, 2 do
   local text = bounded(reports, near[i], want.mostBytes)
-  if text then processes[#processes + 1] = { shown(now - tonumber(near[i + 1])), text } end
+  if text then processes[#processes + 1] = { agoMs = now - tonumber(near[i + 1]), text = text } end
 end
 
 local counts = {}
@@ -106,50 +109,36 @@ for slice = last - want.slices + 1, last do
   local fields = {}
   for i, name in ipairs(want.names) do fields[i] = string.format('%d:%s', slice, name) end
   local of = read('HMGET', requests, unpack(fields))
-  local row, some = { slice }, false
-  for i = 1, #fields do
+  local row, some = { fromMs = slice * want.sliceMs }, false
+  for i, name in ipairs(want.names) do
     local count = of and of[i]
-    row[i + 1] = count and #count <= 15 and count or '0'
-    some = some or row[i + 1] ~= '0'
+    row[name] = count and #count <= 15 and count or '0'
+    some = some or row[name] ~= '0'
   end
   if some then counts[#counts + 1] = row end
 end
 
 local told = {}
-for i, field in ipairs(want.facts) do
+for _, field in ipairs(want.facts) do
   local text = bounded(facts, field, want.mostBytes)
   local at, rest
   if text then at, rest = string.match(text, '^(%d+) (.*)$') end
-  told[i] = at and { shown(now - tonumber(at)), rest } or false
+  if number(at) then told[field] = { agoMs = now - number(at), text = rest } end
 end
 
--- What a limit's state has of a name, its time, and the smallest setting of its members.
+-- What a limit's state has, its time, and the smallest setting of its members.
 local function lookAt(state, members, limits)
-  local function number(text)
-    local value = tonumber(text or nil)
-    return value and math.abs(value) < 1e15 and value or nil
-  end
   local function field(name) return number(bounded(state, name, 40)) end
-  local time = now + (field('shift') or 0)
-  local smallest = math.huge
-  local live = read('ZRANGEBYSCORE', members, time - want.memberMs, '+inf', 'LIMIT', 0, want.mostProcesses)
+  local of = { timeMs = now + (field('shift') or 0) }
+  for _, name in ipairs({ 'current', 'changed', 'heldUntil', 'rate', 'forgetAt' }) do of[name] = field(name) end
+  local live = read('ZRANGEBYSCORE', members, of.timeMs - want.memberMs, '+inf', 'LIMIT', 0, want.mostProcesses)
   for _, member in ipairs(live or {}) do
     local limit = number(bounded(limits, member, 40))
-    if limit and limit > 0 then smallest = math.min(smallest, limit) end
+    if limit and limit > 0 then of.setting = math.min(of.setting or limit, limit) end
   end
-  return field, time, smallest
+  return of
 end
-local function finite(value) return value and value < math.huge and string.format('%.17g', value) or false end
-
-local field, time, limit = lookAt(KEYS[5], KEYS[6], KEYS[7])
-local current = field('current')
-current = current and grownConcurrency(math.floor(current), field('changed') or time, limit, time, want.capRecoverMs)
-local hold = math.min(want.maxHoldMs, math.max(0, (field('heldUntil') or 0) - time))
-local inFlight = read('ZCOUNT', KEYS[8], time, '+inf') or 0
-local cap = { finite(current), finite(limit ~= math.huge and math.floor(limit)), inFlight, shown(hold) }
-field, time, limit = lookAt(KEYS[9], KEYS[10], KEYS[11])
-local rate = field('rate')
-rate = rate and grownRate(rate, field('forgetAt') or math.huge, field('changed') or time, limit, time, want.rate)
-local pace = { finite(rate), finite(limit) }
-return { shown(now), processes, counts, told, cap, pace }
+local cap, pace = lookAt(KEYS[5], KEYS[6], KEYS[7]), lookAt(KEYS[9], KEYS[10], KEYS[11])
+cap.inFlight = read('ZCOUNT', KEYS[8], cap.timeMs, '+inf') or 0
+return cjson.encode({ nowMs = now, processes = processes, requests = counts, facts = told, cap = cap, pace = pace })
 `;

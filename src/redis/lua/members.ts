@@ -67,4 +67,18 @@ local function leave() redis.call('ZREM', line, ask.process) end
 local function keep()
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ask.keepMs) end
 end
+
+-- The limits as they have grown since they were lowered, and when they changed: as core/model/limit-rules.ts has it.
+local function grownConcurrency(current, changed, limit, now, recoverMs)
+  local steps = math.max(0, math.floor((now - changed) / recoverMs))
+  return math.min(limit, current + steps), changed + steps * recoverMs
+end
+local function grownRate(rate, forgetAt, changed, limit, now, rules)
+  for _ = 1, math.min(1000, math.floor((now - changed) / rules.recoverMs)) do
+    if rate >= limit then break end
+    rate, changed = rate * rules.growFactor, changed + rules.recoverMs
+    if limit == math.huge and rate >= forgetAt then rate = math.huge end
+  end
+  return math.min(rate, limit), changed
+end
 `;

@@ -1,4 +1,3 @@
-import { GROWN } from './grown.ts';
 import { MEMBERS } from './members.ts';
 
 /**
@@ -6,7 +5,7 @@ import { MEMBERS } from './members.ts';
  * was no rate limit, or slows everyone down. `none` stands for no rate limit: JSON has no infinity.
  */
 export const rateLimitScript = (now: string): string => `
-${now}${MEMBERS}${GROWN}
+${now}${MEMBERS}
 local turns = KEYS[5]
 local none = -1
 local reply = { granted = false, waitMs = 0 }

@@ -17,7 +17,6 @@ export interface Config {
   readonly current: (log: Log) => Settings;
 }
 
-/** Settings without which nothing can be asked of the service. */
 const SERVICE_SETTINGS = [
   'QUERY_BASE_URL',
   'QUERY_AUTH_URL',
@@ -40,7 +39,6 @@ export function loadConfig(env: Environment, definitions?: JobDefinitions, envFi
   return load(env, new Set(), definitions, envFile);
 }
 
-/** The same, for those who ask nothing of the service. */
 export function loadLakeConfig(
   env: Environment,
   definitions?: JobDefinitions,
@@ -57,7 +55,6 @@ interface ServiceConfig {
   readonly jobFaults: readonly string[];
 }
 
-/** The same, for those who ask the service alone. Throws ConfigError for faults of settings. */
 export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
   const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
   const { settings, current } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
@@ -122,7 +119,6 @@ export function pickJobs({ jobs, settings }: LakeConfig, names: readonly string[
   return jobsNamed(jobs, names, `in ${settings.JOBS_DIR}`);
 }
 
-/** One effective setting for people to see. */
 interface ShownSetting {
   readonly name: string;
   /** Null when it is not set, or cannot be read. */
@@ -141,7 +137,6 @@ export interface SurveyedConfig {
   readonly warnings: readonly string[];
 }
 
-/** What can be read of an environment and of the job files; throws nothing. */
 export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
   const { settings, faults } = readEnvironment(env, new Set(), envFile);
   const jobs = jobsIn(settings.JOBS_DIR);
@@ -156,7 +151,6 @@ export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfi
   };
 }
 
-/** The same, with every variable as it may be shown: its effective value, secrets masked, and where it came from. */
 export function showSettings(
   env: Environment,
   envFile?: EnvFile,

@@ -17,7 +17,6 @@ export interface EnvFile {
   readonly warnings: readonly string[];
 }
 
-/** Where an effective setting came from. */
 export type Origin = 'environment' | 'default' | 'demo' | `file ${string}`;
 
 interface ReadEnvironment {

@@ -63,7 +63,6 @@ export function defineJobs(definitions: Readonly<Record<string, JobDefinition>>)
   return { jobs: read.flatMap(({ job }) => job ?? []), faults: read.flatMap(({ faults }) => faults) };
 }
 
-/** One job file. `path` is for messages. */
 export function parseJob(path: string, name: string, text: string): { job?: Job; faults: string[] } {
   if (!JOB_NAME.test(name)) {
     return {
@@ -148,7 +147,6 @@ const MAX_ALIASES = 100;
 const MAX_BRACKETS = 4_000;
 const NESTED_SIGNS = /(?:[-?:][ \t]+){50}/;
 
-/** What YAML stands for, or faults. */
 type ReadYaml = { readonly content: unknown; readonly faults?: undefined } | { readonly faults: string[] };
 
 function readYaml(text: string): ReadYaml {

@@ -5,10 +5,8 @@ import { s3Endpoint } from '../../store/s3/settings.ts';
 import { tracingSettings } from './derived-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
 
-/** The setting that cannot be used, and a sentence. */
 type JointFault = readonly [setting: VariableName, fault: string];
 
-/** Faults, each with the setting that cannot be used for it. */
 export function jointFaults(settings: Partial<Settings>, env: Environment): JointFault[] {
   const faults = [...redisFaults(settings), ...s3Faults(settings), ...webFaults(settings)];
   const named = faults.map(([setting, fault]): JointFault => [setting, `${setting}: ${fault}`]);

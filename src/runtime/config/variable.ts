@@ -2,13 +2,11 @@
 import { z } from 'zod';
 import { MAX_ADDRESS_CHARS, readNetworks, readWebAddress } from '../../core/model/web-address.ts';
 
-/** A row of the table of variables. */
 export interface Variable<Schema extends z.ZodType = z.ZodType> extends Kind<Schema> {
   readonly meaning: string;
   /** Text of the default, as it could stand in the environment. Absent: a value is needed, unless `optional`. */
   readonly fallback?: () => string;
   readonly secret?: boolean;
-  /** May be left out. */
   readonly optional?: boolean;
   /** May also come from the file that `<NAME>_FILE` names. */
   readonly fromFile?: boolean;
@@ -16,7 +14,6 @@ export interface Variable<Schema extends z.ZodType = z.ZodType> extends Kind<Sch
 
 interface Kind<Schema extends z.ZodType> {
   readonly schema: Schema;
-  /** What a value must be, in words. */
   readonly rule: string;
   /** What to write instead of a wrong value, where that can be said. */
   readonly advice?: (text: string) => string | undefined;
@@ -29,11 +26,9 @@ export const needed = <S extends z.ZodType>(value: Kind<S>, meaning: string) => 
 export const optional = <S extends z.ZodType>(value: Kind<S>, meaning: string) =>
   ({ ...value, meaning, optional: true }) as const;
 
-/** May be left out, and may come from a file. */
 export const secret = <S extends z.ZodType>(value: Kind<S>, meaning: string) =>
   ({ ...value, meaning, optional: true, secret: true, fromFile: true }) as const;
 
-/** A kind with a default. */
 export const preset = <S extends z.ZodType>(
   value: Kind<S>,
   fallback: string | (() => string),
@@ -70,7 +65,6 @@ export const headerName = (example: string) =>
 export const claimName = (more = '') =>
   kind(`the name of a claim${more}`, text.regex(/^[\x21-\x7e]{1,200}$/));
 
-/** At least one. */
 export const groupNames = (absent: string) =>
   kind(
     `names separated by commas, or not set: ${absent}`,

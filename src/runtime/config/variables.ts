@@ -25,7 +25,6 @@ const SCOPES = v.kind(
   'scopes separated by spaces, openid among them',
   z.string().refine((text) => text.split(' ').includes('openid')),
 );
-/** As S3 names them in `x-amz-server-side-encryption`. */
 const S3_SSE = v.oneOf(['AES256', 'aws:kms', 'aws:kms:dsse']);
 /** As OpenTelemetry names them. */
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
@@ -206,7 +205,6 @@ export type Settings = { readonly [Name in Exclude<VariableName, OptionalName>]:
   readonly [Name in OptionalName]?: ValueOf<Name>;
 };
 
-/** In the order of the documentation. */
 export const VARIABLES = Object.entries<Variable>(TABLE).map(
   ([name, row]): Variable & { readonly name: VariableName } => ({ name: name as VariableName, ...row }),
 );

@@ -32,7 +32,6 @@ export interface OperationsOptions {
 }
 
 export interface OperationsServer {
-  /** `http://127.0.0.1:9464` */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -136,7 +135,6 @@ async function readReadiness({ unready, onHold, log }: OperationsOptions): Promi
   return isKnown ? await looking : { status: 'not ready', reason: 'no-answer-in-time' };
 }
 
-/** The port it listens on. */
 async function listen(server: FastifyInstance, options: OperationsOptions): Promise<number> {
   const { host, port, log, isPortFixed = false } = options;
   const chosenPort = () => (server.server.address() as AddressInfo).port;

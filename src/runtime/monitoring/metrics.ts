@@ -7,9 +7,7 @@ const PREFIX = 'vessel_export_';
 export interface MetricSources {
   /** Requests that may be in flight now, over everyone who shares the credential. */
   readonly concurrencyLimit: () => number;
-  /** Vessel-days in the queue by state. */
   readonly depth: () => Promise<Readonly<Record<string, number>>>;
-  /** Vessel-days under way in this process. */
   readonly active: () => number;
   /** Age of the oldest of them, and of the oldest request under way; 0 where there is none. */
   readonly oldestVesselDayMs: () => number;
@@ -44,9 +42,7 @@ export type MeasuredEvent =
   | { readonly kind: 'discovered'; readonly job: string; readonly troubles: readonly object[] }
   /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
   | { readonly kind: 'failed'; readonly job: string; readonly failed: number; readonly refused: number }
-  /** Vessels with a remark that nobody has accepted. */
-  | { readonly kind: 'remarked'; readonly job: string; readonly open: readonly object[] }
-  /** A job was planned, or found to be planned. */
+  | { readonly kind: 'warned'; readonly job: string; readonly open: readonly object[] }
   | { readonly kind: 'job-planned'; readonly job: string }
   /** Vessels whose last snapshot that a schedule asked for was not taken, nor one since. */
   | { readonly kind: 'snapshots'; readonly job: string; readonly late: readonly object[] }
@@ -67,7 +63,6 @@ export type MeasuredEvent =
   | { readonly kind: 'web-login-failed'; readonly outcome: 'wrong' | 'locked' };
 
 export interface Metrics {
-  /** The exposition text and its content type. */
   read(): Promise<{ text: string; contentType: string }>;
   /** Other kinds are passed over. */
   onEvent(event: MeasuredEvent | { readonly kind: string }): void;
@@ -110,7 +105,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const failedDays = gauge('failed_vessel_days', failedHelp, ['job']);
   const refusedHelp = 'vessel-days that the source has fewer readings of; the published ones stay';
   const refusedDays = gauge('refused_vessel_days', refusedHelp, ['job']);
-  const remarked = gauge('remarked_vessels', 'vessels with a remark that nobody has accepted', ['job']);
+  const warned = gauge('warned_vessels', 'vessels with a warning that nobody has accepted', ['job']);
   const lookedAt = gauge(
     'planned_timestamp_seconds',
     'when the job was last planned, or found to be planned',
@@ -163,7 +158,7 @@ export function createMetrics(sources: MetricSources): Metrics {
         failedDays.set({ job }, failed);
         refusedDays.set({ job }, refused);
       },
-      remarked: ({ job, open }) => remarked.set({ job }, open.length),
+      warned: ({ job, open }) => warned.set({ job }, open.length),
       discovered: ({ job, troubles }) => unsettled.set({ job }, troubles.length),
       'job-planned': ({ job }) => lookedAt.setToCurrentTime({ job }),
       snapshots: ({ job, late }) => lateSnapshots.set({ job }, late.length),
@@ -179,7 +174,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       lead({ leads }) {
         leader.set(leads ? 1 : 0);
         if (leads !== false) return;
-        const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
+        const shownByTheLeader = [missing, oldest, lookedAt, unsettled, warned, failedDays, refusedDays];
         for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
         stuck.remove();
       },

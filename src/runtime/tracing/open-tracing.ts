@@ -41,12 +41,10 @@ interface TracingOptions {
 
 export interface OpenTracing {
   readonly spans: Tracing;
-  /** The same store and encoder, with spans. */
   traceStore(store: ObjectStore): ObjectStore;
   traceEncoder(encoder: Encoder): Encoder;
   /** Loads what only the processes of a queue need. */
   openQueueTracing(): Promise<QueueTracing>;
-  /** Send what is left, within a few seconds. */
   close(): Promise<void>;
 }
 

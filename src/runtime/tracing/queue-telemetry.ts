@@ -72,7 +72,6 @@ export function createQueueTracing(tracer: Tracer): QueueTracing {
   };
 }
 
-/** The sender's context, for the process that takes the vessel-day. */
 function withSender(sender: Context): Context {
   return sender.setValue(SENDER, sender);
 }

@@ -12,9 +12,7 @@ import type { TracingSettings } from '../config/derived-settings.ts';
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 
 interface SpanSender extends SpanExporter {
-  /** Did the last batch get there? True before the first. */
   readonly isWell: boolean;
-  /** Spans that did not. */
   readonly lost: number;
 }
 

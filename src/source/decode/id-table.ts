@@ -1,7 +1,7 @@
 import type { SeriesDictionary } from '../../core/model/index.ts';
 import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
-import { SpellingTable } from '../../parquet/read/spelling-table.ts';
 import type { BodyWindow } from './body-window.ts';
+import { SpellingTable } from './spelling-table.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';
 
 const QUOTE = 0x22;

@@ -1,10 +1,8 @@
 /**
- * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, a
- * few rows of all of them at a time, so that what is in memory follows from neither the rows of a row group nor what a
- * header claims.
+ * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, so that what is
+ * in memory follows from neither the rows of a row group nor what a header claims.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { cleanForeignText, DataError, VesselExportError } from '../../core/errors.ts';
 import {
   appendJsonText,
   type ColumnBatch,
@@ -17,16 +15,17 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../../core/model/index.ts';
-import { ID_RULE } from '../../core/model/series.ts';
+import type { ColumnPage } from '../../parquet/read/column-reader.ts';
 import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
-import { PARQUET_ADVICE, parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
+import { parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
 import {
   MAX_PARQUET_ROWS,
   MAX_UNCOMPRESSED_BYTES,
   readParquetFooter,
 } from '../../parquet/read/parquet-footer.ts';
 import type { ColumnQuestion, TimeUnit } from '../../parquet/read/parquet-schema.ts';
-import { IdCodes, JsonTexts, TextTroubleError } from '../../parquet/read/parquet-texts.ts';
+import type { NumberOfText } from './parquet-texts.ts';
+import { checkedJson, codesOfIds, RowFault } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
 /** The columns of the contract's Parquet row. */
@@ -38,8 +37,6 @@ const COLUMNS = [
   { name: 'json_value', kind: 'text' },
 ] as const satisfies readonly ColumnQuestion[];
 
-/** Rows that are read of all columns at a time. */
-const STEP_ROWS = 4_096;
 /** Others have a turn after so many batches: a quarter of a million rows. */
 const BATCHES_PER_TURN = 16;
 const WORD = 0x1_0000_0000;
@@ -73,9 +70,9 @@ export async function decodeParquetReadings(
   options: ParquetReadingsOptions = {},
 ): Promise<void> {
   const { batchRows = DEFAULT_BATCH_ROWS, maxRows = MAX_PARQUET_ROWS } = options;
-  const footer = readParquetFooter(bytes, COLUMNS, { maxRows: Math.min(maxRows, MAX_PARQUET_ROWS) });
+  const footer = readParquetFooter(bytes, COLUMNS, Math.min(maxRows, MAX_PARQUET_ROWS));
   const budget = createPageBudget();
-  const readers = footer.columns.map((column) => new ColumnReader(bytes, column, STEP_ROWS, budget));
+  const readers = footer.columns.map((column) => new ColumnReader(bytes, column, budget));
   const rows = new ParquetRows(readers as unknown as FiveColumns, dictionary, batchRows);
   let batches = 0;
   const emit = async () => {
@@ -86,26 +83,22 @@ export async function decodeParquetReadings(
     }
     if (++batches % BATCHES_PER_TURN === 0) await nextTurn();
   };
-  let rowsBefore = 0;
-  for (const [number, group] of footer.groups.entries()) {
-    for (const [index, reader] of readers.entries())
-      reader.openChunk(group.chunks[index]!, group.rows, number);
-    for (let left = group.rows; left > 0; ) {
-      try {
-        for (const reader of readers) reader.openPage();
-        const step = Math.min(left, STEP_ROWS, ...readers.map(({ rowsLeft }) => rowsLeft));
-        for (const reader of readers) reader.take(step);
-        rows.begin(rowsBefore);
-        while (rows.append(step) < step) await emit();
-        rowsBefore += step;
+  try {
+    for (const [number, group] of footer.groups.entries()) {
+      for (const [index, reader] of readers.entries())
+        reader.openChunk(group.chunks[index]!, group.rows, number);
+      for (let left = group.rows; left > 0; ) {
+        const step = Math.min(...readers.map((reader) => reader.openPage()));
         left -= step;
-      } catch (error) {
-        await emit();
-        throw error;
+        for (let taken = 0; taken < step; ) {
+          taken += rows.append(step - taken);
+          if (rows.isFull) await emit();
+        }
       }
     }
+  } finally {
+    await emit();
   }
-  await emit();
 }
 
 type FiveColumns = readonly [ColumnReader, ColumnReader, ColumnReader, ColumnReader, ColumnReader];
@@ -116,12 +109,10 @@ class ParquetRows {
   readonly #batchRows: number;
   readonly #columns: FiveColumns;
   readonly #unit: TimeUnit;
-  readonly #ids: IdCodes;
-  readonly #json = new JsonTexts();
-  /** Of each column, the value that the next row with one takes. */
-  readonly #next = new Int32Array(COLUMNS.length);
-  #row = 0;
-  #rowsBefore = 0;
+  readonly #codes: NumberOfText;
+  readonly #json = checkedJson();
+  /** Rows of the body so far. */
+  #rows = 0;
   #lastMicros = -1;
   /** JSON text of all rows: a dictionary may repeat a long one in every row. */
   #jsonBytes = 0;
@@ -134,10 +125,10 @@ class ParquetRows {
     this.#batchRows = batchRows;
     this.#columns = columns;
     this.#unit = columns[0].column.unit;
-    this.#ids = new IdCodes(dictionary);
+    this.#codes = codesOfIds(dictionary);
   }
 
-  get #isFull(): boolean {
+  get isFull(): boolean {
     const { rows, jsonText } = this.batch;
     return rows === this.#batchRows || jsonTextBytes(jsonText) > JSON_TEXT_LIMIT_BYTES;
   }
@@ -147,47 +138,40 @@ class ParquetRows {
     this.batch.jsonText.count = 0;
   }
 
-  /** New rows have been taken of the columns; `rowsBefore` of the body stand before them. */
-  begin(rowsBefore: number): void {
-    this.#next.fill(0);
-    this.#row = 0;
-    this.#rowsBefore = rowsBefore;
-  }
-
-  /** Append of the rows taken, up to the `end`-th, what there is room for; resolves to the first that is not appended. */
-  append(end: number): number {
+  /** Append the next rows of the columns, whose pages are open, until the batch is full; how many of `most`. */
+  append(most: number): number {
+    let appended = 0;
     try {
-      for (; this.#row < end && !this.#isFull; this.#row++) this.#appendRow(this.#row);
+      for (; appended < most && !this.isFull; appended++) this.#appendRow();
     } catch (error) {
-      const fault = error instanceof TextTroubleError ? rowFaultOf(error) : error;
-      throw fault instanceof RowFault ? fault.atRow(this.#rowsBefore + this.#row) : fault;
+      throw error instanceof RowFault ? error.atRow(this.#rows + appended) : error;
     }
-    return this.#row;
+    this.#rows += appended;
+    return appended;
   }
 
-  #appendRow(row: number): void {
+  #appendRow(): void {
     const { batch } = this;
     const [times, ids, longs, doubles, texts] = this.#columns;
-    const next = this.#next;
-    if (times.present[row] === 0 || ids.present[row] === 0)
-      throw new RowFault('missing-field', 'null as timestamp or id', 'both');
-    const time = 2 * next[0]!++;
-    const micros = this.#checkedMicros(times.words[time]!, times.words[time + 1]!);
-    const set = longs.present[row]! + doubles.present[row]! + texts.present[row]!;
+    const [hasTime, hasId] = [isNext(times), isNext(ids)];
+    const [hasLong, hasDouble, hasText] = [isNext(longs), isNext(doubles), isNext(texts)];
+    if (hasTime === 0 || hasId === 0) throw new RowFault('missing-field', 'null as timestamp or id', 'both');
+    const time = 2 * times.value++;
+    const micros = this.#checkedMicros(times.page.words[time]!, times.page.words[time + 1]!);
+    const set = hasLong + hasDouble + hasText;
     if (set !== 1) throw new RowFault('not-one-value', `${set} value columns set`, 'exactly one');
     this.#countInstant(micros);
     const at = batch.rows;
-    if (texts.present[row] === 1) this.#storeJson(at, texts, next[4]!++);
+    if (hasText === 1) this.#storeJson(at, texts.page, texts.value++);
     else {
-      const isLong = longs.present[row] === 1;
-      const from = 2 * (isLong ? next[2]!++ : next[3]!++);
-      const { words } = isLong ? longs : doubles;
-      batch.kinds[at] = isLong ? LONG : DOUBLE;
-      batch.words[2 * at] = words[from]!;
-      batch.words[2 * at + 1] = words[from + 1]!;
+      const column = hasLong === 1 ? longs : doubles;
+      const from = 2 * column.value++;
+      batch.kinds[at] = hasLong === 1 ? LONG : DOUBLE;
+      batch.words[2 * at] = column.page.words[from]!;
+      batch.words[2 * at + 1] = column.page.words[from + 1]!;
     }
     batch.timestampMicros[at] = micros;
-    batch.seriesCodes[at] = this.#ids.codeOf(ids, next[1]!++);
+    batch.seriesCodes[at] = this.#codes.of(ids.page, ids.value++);
     this.#lastMicros = micros;
     batch.rows++;
   }
@@ -214,9 +198,12 @@ class ParquetRows {
       );
   }
 
-  #storeJson(at: number, texts: ColumnReader, value: number): void {
+  #storeJson(at: number, page: ColumnPage, value: number): void {
     const { batch } = this;
-    const { bytes, start, end } = this.#json.placeOf(texts, value);
+    this.#json.of(page, value);
+    const { bytes, starts, ends } = page.texts;
+    const place = page.entries?.[value] ?? value;
+    const [start, end] = [starts[place]!, ends[place]!];
     this.#jsonBytes += end - start;
     this.#instantJsonBytes += end - start;
     if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
@@ -241,31 +228,7 @@ function microsOf(low: number, high: number, unit: TimeUnit): number {
   return (high * WORD + (low >>> 0)) * (unit === 'millis' ? 1_000 : 1);
 }
 
-/** A fault of one row, before its place is known. */
-class RowFault extends VesselExportError {
-  readonly #found: string;
-  readonly #expected: string;
-  constructor(code: string, found: string, expected: string) {
-    super(code, found);
-    this.#found = found;
-    this.#expected = expected;
-  }
-  atRow(row: number): DataError {
-    const where = `row ${row + 1} of the Parquet body`;
-    return new DataError(
-      this.code,
-      `${where}: found ${this.#found}, expected ${this.#expected}; ${PARQUET_ADVICE}`,
-    );
-  }
-}
-
-function rowFaultOf({ trouble, place }: TextTroubleError): RowFault {
-  const { bytes, start, end } = place;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(240, end - start)).toString(
-    'utf8',
-  );
-  const shown = cleanForeignText(text, [], 60);
-  if (trouble === 'bad-id') return new RowFault(trouble, `'${shown}'`, ID_RULE);
-  if (trouble === 'invalid-utf8') return new RowFault(trouble, `'${shown}'`, 'valid UTF-8');
-  return new RowFault(trouble, `json_value '${shown}'`, 'JSON');
+/** 1 where the column's next row has a value, which is left to be taken. */
+function isNext(column: ColumnReader): number {
+  return column.page.present[column.row++]!;
 }

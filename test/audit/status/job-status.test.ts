@@ -27,13 +27,13 @@ test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(
       apiVersion: '2026-09-10' as const,
     };
     const range = { from: made.from, to: made.to, vessels: undefined };
-    const { cells, remarks, fetched, fromIndex } = await readJobStatus(ports, made.job, range);
-    const remarked = new Set(remarks.map(({ day }) => `${day.vessel} ${day.date}`));
+    const { cells, warnings, fetched, fromIndex } = await readJobStatus(ports, made.job, range);
+    const warned = new Set(warnings.map(({ day }) => `${day.vessel} ${day.date}`));
     const totals = { ...made.totals };
     for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] = 0;
     for (const { day, state } of cells) {
-      const isRemarked = state === 'published' && remarked.has(`${day.vessel} ${day.date}`);
-      const found = isRemarked ? 'remarked' : state;
+      const isWarned = state === 'published' && warned.has(`${day.vessel} ${day.date}`);
+      const found = isWarned ? 'warned' : state;
       expect(found, `${day.vessel} ${day.date}`).toBe(made.stateOf(day.vessel, day.date));
       totals[found]++;
     }
@@ -68,8 +68,8 @@ test('what is as it was is not listed again, and what is not is seen', async () 
   const range = { from: made.from, to: made.to, vessels: undefined };
   const look = async () => {
     listed.length = 0;
-    const { cells, remarks } = await readJobStatus(ports, made.job, range, memory);
-    return { cells: [...cells].map((cell) => ({ ...cell })), remarks, lists: listed.length };
+    const { cells, warnings } = await readJobStatus(ports, made.job, range, memory);
+    return { cells: [...cells].map((cell) => ({ ...cell })), warnings, lists: listed.length };
   };
   const first = await look();
   // Today has no folder.

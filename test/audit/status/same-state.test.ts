@@ -36,7 +36,7 @@ const [HERE, ELSEWHERE] = [
 ];
 
 const facts = fc.record({
-  receipt: fc.constantFrom('none', 'rows', 'empty', 'stale', 'unproven', 'remarked', 'damaged'),
+  receipt: fc.constantFrom('none', 'rows', 'empty', 'stale', 'unproven', 'warned', 'damaged'),
   note: fc.constantFrom('none', 'none', 'failed', 'refused', 'waiting', 'damaged'),
   isNoteOlder: fc.boolean(),
   claim: fc.constantFrom('none', 'none', 'live', 'left', 'damaged'),
@@ -53,7 +53,7 @@ async function write(store: ObjectStore, day: VesselDay, { receipt, note, isNote
         settingsHash: receipt === 'stale' ? 'another' : settingsHash(JOB, API),
         ...(receipt === 'unproven' && { proof: 'unproven' as const }),
         rows: receipt === 'empty' ? 0 : 5,
-        ...(receipt === 'remarked' && {
+        ...(receipt === 'warned' && {
           remark: {
             ...{ kind: 'fewer-series', missing: 1, names: ['a'], since: FROM },
             comparedWith: { date: FROM, finishedAt: '2026-06-30T00:00:00.000Z', series: 3 },
@@ -112,8 +112,8 @@ test('status, the map and the page of a day say the same state', async () => {
         ...{ store, clock: createManualClock(NOW_MS), jobs: [JOB], log: silentLog, self: HERE },
         ...{ apiVersion: API, version: '0', fleet: queueOf(days) },
       };
-      const { cells, remarks } = await readJobStatus(ports, JOB, { from: FROM, to: TO, vessels: VESSELS });
-      const remarked = new Set(remarks.map(({ day }) => formatVesselDay(day)));
+      const { cells, warnings } = await readJobStatus(ports, JOB, { from: FROM, to: TO, vessels: VESSELS });
+      const warned = new Set(warnings.map(({ day }) => formatVesselDay(day)));
       const range = { job: JOB, from: FROM, to: TO, firstDate: undefined };
       const queue = await ports.fleet!.queue.names(1_000);
       const map = await readCoverage(ports, { ...range, queue, memory: createStatusMemory() });
@@ -122,15 +122,15 @@ test('status, the map and the page of a day say the same state', async () => {
         const { day } = cell;
         const id = formatVesselDay(day);
         const { queued } = days.get(id)!;
-        const isRemarked = remarked.has(id);
-        const { state } = stateOf(cell, { queued: queued === 'none' ? undefined : queued, isRemarked });
+        const isWarned = warned.has(id);
+        const { state } = stateOf(cell, { queued: queued === 'none' ? undefined : queued, isWarned });
         // `status` does not ask the queue: what it says else is what all say.
-        if (!isRemarked && queued === 'none') expect(state, id).toBe(cell.state);
+        if (!isWarned && queued === 'none') expect(state, id).toBe(cell.state);
         const at = VESSELS.indexOf(day.vessel) * DATES.length + DATES.indexOf(day.date);
         expect(map.cells[at], id).toBe(CELL_LETTERS[state]);
         const answer = await answerVesselDay(page, JOB, day);
-        // The page of a day reads the receipts of that day and of the next, and a later one may be without the remark.
-        if (isRemarked || answer.state !== 'remarked') expect(answer.state, id).toBe(state);
+        // The page of a day reads the receipts of that day and of the next, and a later one may be without the warning.
+        if (isWarned || answer.state !== 'warned') expect(answer.state, id).toBe(state);
         if (state === 'failed' && cell.state === 'failed') expect(answer.note?.code, id).toBe(cell.code);
       }
     }),

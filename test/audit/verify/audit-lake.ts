@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type VerifyOptions, type VerifyOverrides, verifyCommand } from '../../../src/cli/commands/verify.ts';
+import type { AppOverrides } from '../../../src/app.ts';
+import { type VerifyOptions, verifyCommand } from '../../../src/cli/commands/verify.ts';
 import {
   addDays,
   dateToMicros,
@@ -139,7 +140,7 @@ export interface RanVerify {
     readonly sizeBytes: number;
     readonly findings: readonly (VesselDay &
       Record<'code' | 'key' | 'found' | 'expected' | 'message' | 'next', string>)[];
-    readonly remarks: readonly (VesselDay & Record<'code' | 'message', string>)[];
+    readonly warnings: readonly (VesselDay & Record<'code' | 'message', string>)[];
   };
 }
 
@@ -152,7 +153,7 @@ export interface RunVerifyOptions extends VerifyOptions {
   readonly jobs?: Readonly<Record<string, JobFile>>;
   readonly jobNames?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  readonly wrapStore?: VerifyOverrides['wrapStore'];
+  readonly wrapStore?: AppOverrides['wrapStore'];
   readonly signal?: AbortSignal;
 }
 

@@ -105,8 +105,8 @@ async function findIn(from: string, layout: Layout, damage: Damage, without: boo
       : undefined;
   try {
     await using opened = await open(lake.path, layout);
-    const { findings, remarks } = await opened.verify({ deep: isAtSource });
-    expect(remarks.filter(({ name }) => name !== 'unfinished')).toEqual([]);
+    const { findings, warnings } = await opened.verify({ deep: isAtSource });
+    expect(warnings.filter(({ name }) => name !== 'unfinished')).toEqual([]);
     return findings.map(({ name }) => name);
   } finally {
     service.faults = undefined;
@@ -160,9 +160,9 @@ describe.for(['plain', 'delta'] as const)('%s', (layout) => {
 
   test('a claim that its receipt has ended is no attempt under way', async () => {
     await using opened = await open(stateDir(layout, 'receipt'), layout);
-    expect(await opened.verify()).toEqual({ findings: [], remarks: [] });
+    expect(await opened.verify()).toEqual({ findings: [], warnings: [] });
     await using begun = await open(stateDir(layout, 'sealed'), layout);
-    expect(await begun.verify()).toMatchObject({ findings: [], remarks: [{ name: 'unfinished' }] });
+    expect(await begun.verify()).toMatchObject({ findings: [], warnings: [{ name: 'unfinished' }] });
   });
 
   test('a claim that cannot be read, or whose draft is none, hides no damage', async () => {

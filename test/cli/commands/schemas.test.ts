@@ -210,7 +210,7 @@ describe('what commands print', () => {
     expect(value.days!.length).toBe(value.vesselDays);
   });
 
-  test('verify, with findings and remarks; gc', async () => {
+  test('verify, with findings and warnings; gc', async () => {
     const claim = { claimVersion: 1, epoch: 9, owner: { host: 'h', pid: 1 }, heartbeatMs: 0, sealed: null };
     await edit(lake.dir, objectKey(DAY), (bytes) => bytes.subarray(1));
     await edit(lake.dir, receiptKey({ ...DAY, job: 'statistics' }), () => Buffer.from('{'));
@@ -222,7 +222,7 @@ describe('what commands print', () => {
       'receipt-damaged',
       'size-differs',
     ]);
-    expect(value).toMatchObject({ withFindings: 2, remarks: [{ code: 'unfinished', ...DAY }] });
+    expect(value).toMatchObject({ withFindings: 2, warnings: [{ code: 'unfinished', ...DAY }] });
     const { value: garbage } = await printed('gc', (context) => gcCommand(context, { json: true }));
     expect(garbage.items).toMatchObject([{ kind: 'claim', state: 'kept' }]);
   });

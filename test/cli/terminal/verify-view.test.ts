@@ -27,9 +27,9 @@ test('a finding is shown with where, found, expected and what to do', () => {
   const view = createVerifyView(screen(false), systemClock);
   view.onPlanned(1);
   view.onBytes(3_400_000);
-  view.onDay({ day, checked: true, rows: 5_000, findings: [finding], remarks: [] });
-  const remark = { name: 'unfinished' as const, day, text: 'attempt 2 gave the day back' };
-  view.onDay({ day, checked: false, rows: undefined, findings: [], remarks: [remark] });
+  view.onDay({ day, checked: true, rows: 5_000, findings: [finding], warnings: [] });
+  const warning = { name: 'unfinished' as const, day, text: 'attempt 2 gave the day back' };
+  view.onDay({ day, checked: false, rows: undefined, findings: [], warnings: [warning] });
   expect(formatVerified(view, false)).toBe(`size-differs  measurements/IMO9321483/2026-01-05
   the object has another size than the receipt says: cut short, or replaced
   where     measurements/vessel=IMO9321483/date=2026-01-05/data.parquet
@@ -47,7 +47,7 @@ unfinished  measurements/IMO9321483/2026-01-05
 test('what an interrupted verify has not looked at is not called verified', () => {
   const view = createVerifyView(screen(false), systemClock);
   view.onPlanned(1_500);
-  view.onDay({ day, checked: true, rows: 5, findings: [], remarks: [] });
+  view.onDay({ day, checked: true, rows: 5, findings: [], warnings: [] });
   view.end();
   expect(formatVerified(view, false)).toMatch(/^1 of 1,500 vessel-days verified .*: no findings\n$/);
 });
@@ -62,7 +62,7 @@ test('a terminal sees a bar that goes away', () => {
   const terminal = screen(true);
   const view = createVerifyView(terminal, systemClock);
   view.onPlanned(2);
-  view.onDay({ day, checked: true, rows: 1, findings: [finding], remarks: [] });
+  view.onDay({ day, checked: true, rows: 1, findings: [finding], warnings: [] });
   expect(terminal.text).toContain('█'.repeat(12) + '░'.repeat(12));
   expect(terminal.text).toContain('1/2 vessel-days  1 finding  0 bytes');
   view.end();
@@ -73,7 +73,7 @@ test('elsewhere there is no bar', () => {
   const pipe = screen(false);
   const view = createVerifyView(pipe, systemClock);
   view.onPlanned(1);
-  view.onDay({ day, checked: true, rows: 1, findings: [], remarks: [] });
+  view.onDay({ day, checked: true, rows: 1, findings: [], warnings: [] });
   view.end();
   expect(pipe.text).toBe('');
 });

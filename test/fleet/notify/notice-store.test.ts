@@ -1,10 +1,9 @@
 /** What was told outlives a lake that takes nothing or cannot be read, with a real Redis beside it. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RetriableError } from '../../../src/core/errors.ts';
-import { withOtherPlace } from '../../../src/fleet/notify/notice-store.ts';
+import { createSharedText, withOtherPlace } from '../../../src/fleet/notify/notice-store.ts';
 import { NOTICES_KEY as KEY } from '../../../src/lake/keys.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
-import { createSharedText } from '../../../src/redis/shared-text.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { redisForTests } from '../../helpers/redis.ts';
@@ -41,7 +40,7 @@ describe.skipIf(server === undefined)('what was told', () => {
       get: async (...call) => (closed.get ? Promise.reject(AWAY) : store.get(...call)),
       putIf: async (...call) => (closed.putIf ? Promise.reject(AWAY) : store.putIf(...call)),
     };
-    const shared = createSharedText(connection!, key);
+    const shared = createSharedText(connection!.run, key);
     return withOtherPlace(lakeOf, {
       read: async () => (isRedisAway ? Promise.reject(AWAY) : shared.read()),
       replace: async (...call) => (isRedisAway ? Promise.reject(AWAY) : shared.replace(...call)),

@@ -7,7 +7,7 @@ const NEVER = new AbortController().signal;
 function open(slots: number) {
   const clock = createManualClock(0);
   const held: number[] = [];
-  const work = createSlots({ slots, clock, holdJobs: (jobs) => held.push(jobs) });
+  const work = createSlots(slots, clock, (jobs) => held.push(jobs));
   const begun: string[] = [];
   /** Begin something; `leave` and `end` are its to be called. */
   const begin = (name: string, signal = NEVER) => {

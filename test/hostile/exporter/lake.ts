@@ -152,7 +152,7 @@ const CHANGES: readonly (readonly [string, Change])[] = [
     })),
   ],
   [
-    'receipt: a remark of control characters',
+    'receipt: a warning of control characters',
     receipt((known) => ({ ...known, remark: { kind: ESC, message: ESC } })),
   ],
   [

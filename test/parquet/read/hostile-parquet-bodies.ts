@@ -130,7 +130,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
       });
     },
     code: 'bad-parquet',
-    message: /found bytes that are not zstd/,
+    message: /found bytes that are not ZSTD/,
   },
   {
     name: 'a long text in the dictionary that every row repeats',
@@ -157,6 +157,12 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     message: /2026-01-05T00:00:00.000000Z .*found 131073 rows of that timestamp, allowed are 131072/,
   },
   {
+    name: 'a page of more rows than are decoded at once',
+    body: () => forgeParquet({ rows: 2_000_000, columns: constantColumns(2_000_000) }),
+    code: 'page-too-large',
+    message: /page 2 of column 'timestamp' .*found 2000000 rows in a page, allowed are 1048576/,
+  },
+  {
     name: 'texts that grow by prefixes',
     body: () => {
       // Every text is the one before and 4 kB more: 4 MB on average.
@@ -179,8 +185,8 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
         pages: [{ kind: 'data', values: ROWS, encoding: ENCODING.deltaBytes, bytes }],
       });
     },
-    code: 'bad-parquet',
-    message: /texts of more than 16777216 bytes by prefixes/,
+    code: 'page-too-large',
+    message: /texts by prefixes .*found 67\d{6} bytes in a page or more, allowed are 67108864/,
   },
   {
     name: 'deltas that claim a thousand million values',

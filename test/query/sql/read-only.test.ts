@@ -112,7 +112,7 @@ test('what only reads is answered, however it is said', async () => {
     'EXPLAIN SELECT * FROM readings',
     'EXPLAIN ANALYZE SELECT count(*) FROM readings',
     'VALUES (1), (2)',
-    'SELECT * FROM range(3) UNION ALL SELECT 7 -- a remark',
+    'SELECT * FROM range(3) UNION ALL SELECT 7 -- a warning',
     "PIVOT readings ON tag IN ('Shaft Power') USING avg(value) GROUP BY vessel",
     'SELECT column_name FROM duckdb_columns() LIMIT 1',
     'SELECT unnest([1, 2])',

@@ -132,7 +132,7 @@ test('who plans says so, and what is missing; who stands by leaves that to the o
   metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 7, oldest: '2026-01-05' });
   metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
   metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
-  metrics.onEvent({ kind: 'remarked', job: 'measurements', open: [{}] });
+  metrics.onEvent({ kind: 'warned', job: 'measurements', open: [{}] });
   metrics.onEvent({ kind: 'planning-failed' });
   const leading = {
     'vessel_export_missing_vessel_days{job="measurements"}': 7,

@@ -114,7 +114,7 @@ describe.skipIf(!canStartOwnRedis())('traces of a fleet', () => {
       const requests = spans.filter(({ kind }) => kind === 'client');
       const asked = requests.map(({ attributes, parentId }) => `${attributes['url.path']} ${parentId}`);
       expect(asked).toEqual(
-        expect.arrayContaining([`/fleet/measurements/flat/${VESSEL}/* ${stepOf('fetch')}`]),
+        expect.arrayContaining([`/fleet/measurements/flat/${VESSEL}/S* ${stepOf('fetch')}`]),
       );
       for (const { attributes } of requests)
         expect(attributes).toMatchObject({

@@ -53,11 +53,11 @@ describe('who signs in at the provider', () => {
     // Neither what proves it nor the secret goes by the browser.
     for (const { href } of way) expect(href).not.toMatch(/id_token|access_token|secret/);
     expect(way[1]!.searchParams.get('code_challenge_method')).toBe('S256');
-    const body = JSON.stringify({ act: 'accept-remark', job: 'none', vessel: 'IMO9321483' });
+    const body = JSON.stringify({ act: 'accept-warning', job: 'none', vessel: 'IMO9321483' });
     await browser.visit(`${page.url}/api/acts`, { method: 'POST', headers: ACT_HEADERS, body });
     expect(page.lines).toMatchObject([
       { name: 'GRACE', subject: 'grace', right: 'act', address: '127.0.0.1' },
-      { by: 'GRACE', namedBy: 'provider', act: 'accept-remark', outcome: 'refused', code: 'unknown-job' },
+      { by: 'GRACE', namedBy: 'provider', act: 'accept-warning', outcome: 'refused', code: 'unknown-job' },
     ]);
     const copied = new HeadlessBrowser();
     for (const [name, value] of browser.cookies) copied.cookies.set(name, value);

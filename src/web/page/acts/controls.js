@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Buttons that act: try again, backfills, the hold, remarks. Every view mounts them here, so that each act asks, waits,
+ * Buttons that act: try again, backfills, the hold, warnings. Every view mounts them here, so that each act asks, waits,
  * tells and fails in the same way.
  */
 import { h } from '../parts/dom.js';
@@ -17,7 +17,7 @@ import { confirmed } from './confirm.js';
  * @typedef {{ kind: 'backfill', backfill: Pick<Backfill, 'id' | 'paused'> } | { kind: 'hold' }
  *   | { kind: 'failed', job: string } | { kind: 'start-backfill', job: string }
  *   | { kind: 'day', job: string, vessel: string, date: string, state: CellState }
- *   | { kind: 'remark', job: string, vessel: string }} ActTarget
+ *   | { kind: 'warning', job: string, vessel: string }} ActTarget
  * @typedef {import('./confirm.js').Question} Question
  * @typedef {{ label: string, act?: Act, question?: Question, ask?: () => Promise<Act | null>, isDangerous?: boolean }} Choice
  *   `act` is done when the question, if there is one, is answered with yes; `ask` makes the act, null where nobody wants it
@@ -99,7 +99,7 @@ const HINTS = {
   failed: 'To try failed vessel-days again',
   'start-backfill': 'To start a backfill',
   day: 'To try it again',
-  remark: 'To accept the remark',
+  warning: 'To accept the warning',
 };
 
 /** What it is about, for those who hear one button after the other. @param {ActTarget} target @returns {string} */
@@ -111,7 +111,7 @@ function nameOf(target) {
       return 'the queue';
     case 'day':
       return `${target.vessel}, ${target.date}`;
-    case 'remark':
+    case 'warning':
       return target.vessel;
     default:
       return target.job;
@@ -133,8 +133,8 @@ function choicesFor(context, target) {
     }
     case 'day':
       return ofDay(target);
-    case 'remark':
-      return [ofRemark(target)];
+    case 'warning':
+      return [ofWarning(target)];
   }
 }
 
@@ -199,19 +199,19 @@ function ofDay({ job, vessel, date, state }) {
 }
 
 /** @param {{ job: string, vessel: string }} target @returns {Choice} */
-function ofRemark({ job, vessel }) {
+function ofWarning({ job, vessel }) {
   return {
-    label: 'Accept the remark…',
-    act: { act: 'accept-remark', job, vessel },
+    label: 'Accept the warning…',
+    act: { act: 'accept-warning', job, vessel },
     question: {
       title: 'Is it right that the vessel has fewer series?',
       lines: [
         `${job}/${vessel}`,
-        'Once accepted, days with as few series are published without a remark, and nobody is told again.',
+        'Once accepted, days with as few series are published without a warning, and nobody is told again.',
         'This cannot be undone here.',
       ],
       yes: 'Accept',
-      no: 'Leave the remark',
+      no: 'Leave the warning',
     },
   };
 }

@@ -12,7 +12,7 @@
  * @property {Uint8Array} cells index into KINDS: all days of the first vessel, then of the next
  * @property {Uint32Array} counts by vessel and kind: `vessel * KINDS.length + kind`
  * @property {ReadonlyMap<number, CoverageTrouble>} troubles by index of the cell
- * @property {ReadonlyMap<number, string>} remarks by index of the cell
+ * @property {ReadonlyMap<number, string>} warnings by index of the cell
  * @property {ReadonlyMap<string, number>} rowOf
  */
 import { STATES } from '../parts/states.js';
@@ -65,7 +65,7 @@ export function gridOf(answer) {
     cells,
     counts: countsOf(cells, vessels.length, dayCount),
     troubles: new Map(answer.troubles.map((trouble) => [cellOf(trouble), trouble])),
-    remarks: new Map(answer.remarks.map((remark) => [cellOf(remark), remark.message])),
+    warnings: new Map(answer.warnings.map((warning) => [cellOf(warning), warning.message])),
     rowOf,
   };
 }

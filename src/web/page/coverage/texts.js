@@ -15,12 +15,12 @@ export function cellFacts(grid, row, day) {
   const date = dateText(grid.fromDay + day);
   const cell = row * grid.dayCount + day;
   const trouble = grid.troubles.get(cell);
-  const remark = grid.remarks.get(cell);
+  const warning = grid.warnings.get(cell);
   const reason =
     trouble !== undefined
       ? `${shownName(trouble.code)}: ${shown(trouble.message)}`
-      : remark !== undefined
-        ? shown(remark)
+      : warning !== undefined
+        ? shown(warning)
         : null;
   return {
     kind,

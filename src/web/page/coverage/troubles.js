@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Why days failed or wait, by code, each with the way to its day; and what somebody is to decide of days that are good:
- * refusals, and the remarks that stand open.
+ * refusals, and the warnings that stand open.
  */
 
 import { actControls } from '../acts/controls.js';
@@ -73,7 +73,7 @@ export function createTroubles(context, changed) {
             h('p', { class: 'cov-muted' }, 'The published days stay as they are until somebody decides.'),
             ...refusals.map((group) => trouble(answer.job, group, isOpen.has(keyOf(group)))),
           ),
-        answer.remarks.length > 0 && remarks(context, answer, changed),
+        answer.warnings.length > 0 && warnings(context, answer, changed),
       );
     },
   };
@@ -156,16 +156,16 @@ function listMore(list, job, items, count, act = () => null) {
  * @param {import('../view.d.ts').ViewContext} context @param {import('./grid.js').CoverageAnswer} answer
  * @param {() => void} changed
  */
-function remarks(context, { job, remarks: all }, changed) {
+function warnings(context, { job, warnings: all }, changed) {
   const list = h('ul', {});
   /** @param {{ vessel: string }} of */
   const act = ({ vessel }) =>
-    context.session.mayAct && actControls(context, { kind: 'remark', job, vessel }, { onDone: changed });
+    context.session.mayAct && actControls(context, { kind: 'warning', job, vessel }, { onDone: changed });
   listMore(list, job, all, FIRST, act);
   return h(
     'section',
-    { 'aria-labelledby': 'cov-remarks' },
-    h('h2', { id: 'cov-remarks' }, 'Remarks ', h('span', { class: 'cov-count' }, counted(all.length))),
+    { 'aria-labelledby': 'cov-warnings' },
+    h('h2', { id: 'cov-warnings' }, 'Warnings ', h('span', { class: 'cov-count' }, counted(all.length))),
     h('p', { class: 'cov-muted' }, 'Complete days that say something until somebody accepts it.'),
     list,
   );

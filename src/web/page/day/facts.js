@@ -41,10 +41,10 @@ export function stateLine({ state }) {
 }
 
 /** @param {VesselDayAnswer} answer @param {Node | null} acts */
-export function remarkFacts({ remark }, acts) {
-  if (remark === null) return null;
-  const word = remark.accepted ? 'Accepted: ' : 'Remark: ';
-  return h('div', { class: 'remark' }, h('p', {}, word, shown(remark.message, MAX_MESSAGE_CHARS)), acts);
+export function warningFacts({ warning }, acts) {
+  if (warning === null) return null;
+  const word = warning.accepted ? 'Accepted: ' : 'Warning: ';
+  return h('div', { class: 'warning' }, h('p', {}, word, shown(warning.message, MAX_MESSAGE_CHARS)), acts);
 }
 
 /** Names and what they are; null is left out. @param {readonly (readonly [string, Node | string | null])[]} rows */

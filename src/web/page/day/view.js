@@ -8,10 +8,10 @@ import {
   logFacts,
   noteFacts,
   receiptFacts,
-  remarkFacts,
   section,
   stateLine,
   versionFacts,
+  warningFacts,
 } from './facts.js';
 import { hoursChart } from './hours.js';
 import { mountMetadata } from './metadata-table.js';
@@ -71,7 +71,7 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
     ways,
     notice === undefined ? null : h('p', { class: 'notice', role: 'status' }, notice),
     stateLine(answer),
-    remarkFacts(answer, actsOf('remark')),
+    warningFacts(answer, actsOf('warning')),
     problemsOf(answer),
     noteFacts(answer),
     attemptFacts(answer),
@@ -147,10 +147,10 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
     fill(readings, h('p', { class: 'fault', role: 'alert' }, text));
   }
 
-  /** @param {'day' | 'remark'} kind @returns {HTMLElement | null} */
+  /** @param {'day' | 'warning'} kind @returns {HTMLElement | null} */
   function actsOf(kind) {
-    const { job, vessel, date, state, remark } = answer;
-    if (kind === 'remark' && remark?.accepted !== false) return null;
+    const { job, vessel, date, state, warning } = answer;
+    if (kind === 'warning' && warning?.accepted !== false) return null;
     const onDone = () => setTimeout(() => void showAnew(starts), 1_000);
     const target = kind === 'day' ? { kind, job, vessel, date, state } : { kind, job, vessel };
     return actControls(context, target, { onDone });

@@ -70,12 +70,12 @@ export const STATES = [
     meaning: 'complete, and the source has fewer readings now: somebody decides',
   },
   {
-    state: 'remarked',
+    state: 'warned',
     letter: 'k',
-    word: 'remark',
+    word: 'warning',
     sign: '?',
-    colour: '--state-remarked',
-    meaning: 'complete, with a remark that nobody has accepted',
+    colour: '--state-warned',
+    meaning: 'complete, with a warning that nobody has accepted',
   },
   {
     state: 'published',

@@ -1,5 +1,5 @@
 /**
- * Remarks: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
+ * Warnings: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
  * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
  */
 import {
@@ -17,7 +17,7 @@ import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
 import { ACCEPTANCE_FILE, readFile } from './shapes.ts';
 
-/** Somebody has said that what is remarked of a vessel is right. */
+/** Somebody has said that what is warned of a vessel is right. */
 interface Acceptance {
   readonly acceptedVersion: 1;
   readonly job: string;
@@ -80,23 +80,23 @@ export function openWarnings(
   );
 }
 
-type RemarkedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'selectedSeries' | 'remark' | 'warnings'> & {
+type WarnedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'selectedSeries' | 'remark' | 'warnings'> & {
   readonly started: Moment;
 };
 
-/** What is remarked at the newest vessel-day of a vessel. */
-export interface OpenRemark {
+/** What is warned of at the newest vessel-day of a vessel. */
+export interface OpenWarnings {
   readonly day: VesselDay;
   readonly warnings: readonly Warning[];
 }
 
-export const REMARK_MEMBERS = ['started', 'selectedSeries', 'remark', 'warnings'] as const;
+export const WARNING_MEMBERS = ['started', 'selectedSeries', 'remark', 'warnings'] as const;
 
 /** Gathers receipts, in any order; keeps the newest of each vessel. */
-export class Remarks {
-  readonly #newest = new Map<string, RemarkedReceipt>();
+export class Warnings {
+  readonly #newest = new Map<string, WarnedReceipt>();
 
-  add({ job, vessel, date, started, selectedSeries, remark, warnings }: RemarkedReceipt): void {
+  add({ job, vessel, date, started, selectedSeries, remark, warnings }: WarnedReceipt): void {
     const name = `${job}/${vessel}`;
     const known = this.#newest.get(name);
     if (known !== undefined && isEarlier(started, known.started)) return;
@@ -105,15 +105,15 @@ export class Remarks {
     this.#newest.set(name, { job, vessel, date, started, ...counted, ...said });
   }
 
-  /** The vessels' newest receipts, as far as they remark anything, accepted or not. */
-  newest(): RemarkedReceipt[] {
-    const remarked = [...this.#newest].filter(([, receipt]) => warningsOf(receipt).length > 0);
-    return remarked.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, receipt]) => receipt);
+  /** The vessels' newest receipts, as far as they warn of anything, accepted or not. */
+  newest(): WarnedReceipt[] {
+    const warned = [...this.#newest].filter(([, receipt]) => warningsOf(receipt).length > 0);
+    return warned.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, receipt]) => receipt);
   }
 
-  /** Those that nobody has accepted; one request to the store for each vessel that has a remark. Throws what the store throws. */
-  async open(store: Pick<ObjectStore, 'get'>): Promise<OpenRemark[]> {
-    const open: OpenRemark[] = [];
+  /** Those that nobody has accepted; one request to the store for each vessel that has a warning. Throws what the store throws. */
+  async open(store: Pick<ObjectStore, 'get'>): Promise<OpenWarnings[]> {
+    const open: OpenWarnings[] = [];
     for (const receipt of this.newest()) {
       const { job, vessel, date } = receipt;
       const warnings = openWarnings(receipt, await readAcceptance(store, job, vessel));
@@ -127,14 +127,14 @@ function isEarlier(a: Moment, b: Moment): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a < b : momentText(a) < momentText(b);
 }
 
-/** More names than a remark has. */
+/** More names than a warning has. */
 const MAX_NAMED = 10;
 
 /**
  * `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more`. They come from a
  * receipt, which anybody may have written.
  */
-export function describeRemark(warning: Warning): string {
+export function describeWarning(warning: Warning): string {
   const { since } = warning;
   if (warning.kind === 'fewer-series') {
     const { missing, names, comparedWith } = warning;
@@ -152,8 +152,8 @@ const KINDS: Readonly<Record<string, readonly [string, string]>> = {
   'other-vessel': ['are left out', ", as metadata say that they are another vessel's"],
 };
 
-export function describeRemarks(warnings: readonly Warning[]): string {
-  return warnings.map(describeRemark).join('. ');
+export function describeWarnings(warnings: readonly Warning[]): string {
+  return warnings.map(describeWarning).join('. ');
 }
 
 function withNames(what: string, count: number, all: readonly string[]): string {
