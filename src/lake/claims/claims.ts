@@ -73,17 +73,6 @@ export async function readClaim(
   }
 }
 
-/** The claim files of a vessel-day, the highest epoch first. Throws DataError `damaged-file`. */
-export async function readClaims(
-  store: Pick<ObjectStore, 'list' | 'get'>,
-  day: VesselDay,
-): Promise<ClaimFile[]> {
-  return (await findClaims(store, day)).map(({ file, damage }) => {
-    if (file === undefined) throw damage;
-    return file;
-  });
-}
-
 /** When the owner last said that it lives, as far as that can be: 0 for a time that has not come yet. */
 export function heartbeatOf(claim: ClaimFile | undefined, nowMs: number): number {
   const heartbeatMs = claim?.heartbeatMs ?? 0;

@@ -100,11 +100,6 @@ interface MonthState {
 
 type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
 
-interface ListedDate {
-  readonly date: string;
-  readonly listed: readonly ListedVessel[];
-}
-
 /** The indexes that were opened for it, without their rows: who writes has a column of all of them in memory. */
 async function readMonth<M extends IndexedMember>(
   scan: LedgerScan<M>,
@@ -117,14 +112,14 @@ async function readMonth<M extends IndexedMember>(
     opening ??= openIndexes(scan, month);
     return opening;
   };
-  let unmatched: ListedDate[] = [];
+  let unmatched: (readonly [date: string, listed: readonly ListedVessel[]])[] = [];
   let wanted = 0;
   const turn = createTurns();
   const matchAll = async (indexes: readonly OpenIndex<M>[]) => {
     const all = unmatched;
     unmatched = [];
-    for (const one of all) {
-      matchDate(scan, one, indexes, state);
+    for (const [date, listed] of all) {
+      matchDate(scan, date, listed, indexes, state);
       await turn();
     }
   };
@@ -133,7 +128,7 @@ async function readMonth<M extends IndexedMember>(
       const listed = await listVessels(scan.store, scan.job, date);
       if (scan.isKnown?.(date, listed) === true) return;
       for (const { vessel } of listed) if (scan.vessels?.has(vessel) !== false) wanted++;
-      unmatched.push({ date, listed });
+      unmatched.push([date, listed]);
       // As soon as may be: a list is larger than what is kept of its receipts.
       if (wanted >= INDEX_WORTH_RECEIPTS) await matchAll(await open());
     });
@@ -148,7 +143,8 @@ async function readMonth<M extends IndexedMember>(
 /** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
 function matchDate<M extends IndexedMember>(
   { vessels, take }: LedgerScan<M>,
-  { date, listed }: ListedDate,
+  date: string,
+  listed: readonly ListedVessel[],
   indexes: readonly OpenIndex<M>[],
   { looked, fresh, reading }: MonthState,
 ): void {

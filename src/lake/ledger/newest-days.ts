@@ -98,19 +98,7 @@ export async function lastListedDate(
 }
 
 /** What a process knows of the newest published day of each vessel. */
-export interface LastPublished {
-  /**
-   * The first of these that `isComparable` accepts, else the first that there is: the day's own receipt, that of the day
-   * before, that of the vessel's newest day. Costs one request, mostly; where the day before has none a list of the vessel's objects and a receipt,
-   * which are remembered. Throws what the store throws; a damaged receipt counts as none.
-   */
-  of(
-    day: VesselDay,
-    own: Receipt | undefined,
-    isComparable: (receipt: Receipt) => boolean,
-  ): Promise<Receipt | undefined>;
-  onPublished(receipt: Receipt): void;
-}
+export type LastPublished = ReturnType<typeof createLastPublished>;
 
 /**
  * Others publish too. For days before the newest that is known that does no harm, since none of them follows from it: what
@@ -125,7 +113,7 @@ interface Known {
   readonly receipt: Receipt | undefined;
 }
 
-export function createLastPublished(store: ObjectStore, clock: Clock): LastPublished {
+export function createLastPublished(store: ObjectStore, clock: Clock) {
   /** By job and vessel: the last look, and the newest day that this process has published. */
   const looks = new Map<string, { readonly atMs: number; readonly found: Promise<Known> }>();
   const published = new Map<string, Known>();
@@ -170,14 +158,23 @@ export function createLastPublished(store: ObjectStore, clock: Clock): LastPubli
   }
 
   return {
-    async of(day, own, isComparable) {
+    /**
+     * The first of these that `isComparable` accepts, else the first that there is: the day's own receipt, that of the day
+     * before, that of the vessel's newest day. Costs one request, mostly; where the day before has none a list of the
+     * vessel's objects and a receipt, which are remembered. A damaged receipt counts as none.
+     */
+    async of(
+      day: VesselDay,
+      own: Receipt | undefined,
+      isComparable: (receipt: Receipt) => boolean,
+    ): Promise<Receipt | undefined> {
       if (own !== undefined && isComparable(own)) return own;
       const before = await read({ ...day, date: addDays(day.date, -1) });
       if (before !== undefined && isComparable(before)) return before;
       const last = await newestOf(day);
       return last !== undefined && isComparable(last) ? last : (own ?? before ?? last);
     },
-    onPublished(receipt) {
+    onPublished(receipt: Receipt): void {
       const vessel = `${receipt.job}/${receipt.vessel}`;
       const before = published.get(vessel);
       const now = { atMs: clock.monotonicMs(), receipt };
