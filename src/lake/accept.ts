@@ -4,6 +4,7 @@
  * that the job has, and of what is published by then; what `select` still means, and the source has lost, it does not cover.
  */
 import type { ApiVersion, Clock, ComparedSeries, Job, Log, Receipt } from '../core/model/index.ts';
+import { momentText } from '../core/model/index.ts';
 import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
@@ -168,10 +169,11 @@ export async function acceptSelect(
   let [vesselDays, newest] = [0, ''];
   await scanLedger({
     ...{ store, log, job: job.name, dates: [...dates].sort(), writeIndex: true },
-    members: ['settingsHash', 'finishedAt'],
-    take({ settingsHash, finishedAt }) {
+    members: ['settingsHash', 'finished'],
+    take({ settingsHash, finished }) {
       if (settingsHash === present) return;
       vesselDays++;
+      const finishedAt = momentText(finished);
       if (finishedAt > newest) newest = finishedAt;
     },
   });

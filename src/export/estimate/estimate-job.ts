@@ -7,6 +7,7 @@ import {
   durationMsOf,
   formatVesselDay,
   microsToDate,
+  momentText,
 } from '../../core/model/index.ts';
 import { type DayRange, type DayState, isToDo } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
@@ -96,7 +97,7 @@ export async function estimateJob(
   };
 }
 
-type KnownReceipt = IndexedPart<'rows' | 'startedAt' | 'finishedAt' | 'objectBytes'>;
+type KnownReceipt = IndexedPart<'rows' | 'started' | 'finished' | 'objectBytes'>;
 
 interface Workload {
   readonly toDo: readonly VesselDay[];
@@ -107,7 +108,7 @@ interface Workload {
 async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Promise<Workload> {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['rows', 'startedAt', 'finishedAt', 'objectBytes'],
+    members: ['rows', 'started', 'finished', 'objectBytes'],
     writeIndex: false,
     moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),
   });
@@ -128,6 +129,8 @@ function experienceOf(receipts: readonly KnownReceipt[]): Experience | undefined
     vesselDays: receipts.length,
     rows: sum(({ rows }) => rows),
     sizeBytes: sum(({ objectBytes }) => objectBytes),
-    durationMs: sum(durationMsOf),
+    durationMs: sum(({ started, finished }) =>
+      durationMsOf({ startedAt: momentText(started), finishedAt: momentText(finished) }),
+    ),
   };
 }

@@ -1,7 +1,7 @@
 /** Receipts of a lake as a file for DuckDB: what the ledger's index has of them, and nothing that has to be fetched one by one. */
 import { writeFile } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, momentText } from '../../core/model/index.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { listReceipts } from '../../lake/ledger/ledger.ts';
@@ -10,18 +10,18 @@ import type { ListedLake } from './lake-sources.ts';
 
 /** What RECEIPT_COLUMNS name. */
 const MEMBERS = [
-  ...(['dataset', 'rows', 'series', 'selectedSeries', 'proof', 'source'] as const),
-  ...(['firstTimestamp', 'lastTimestamp', 'objectBytes', 'remark', 'finishedAt'] as const),
+  ...(['dataset', 'rows', 'series', 'selectedSeries', 'proof', 'sourceRows'] as const),
+  ...(['firstTimestamp', 'lastTimestamp', 'objectBytes', 'remark', 'finished'] as const),
 ] as const;
 
 /** The same of one that was fetched as of one that the index has. */
 function toLine(receipt: IndexedPart<(typeof MEMBERS)[number]>): Uint8Array {
   const { job, vessel, date, dataset, rows, series, selectedSeries, proof } = receipt;
-  const { source, firstTimestamp, lastTimestamp, objectBytes, remark, finishedAt } = receipt;
+  const { sourceRows, firstTimestamp, lastTimestamp, objectBytes, remark, finished } = receipt;
   return jsonBytes({
     ...{ job, vessel, date, dataset, rows, series, selectedSeries, proof },
-    ...{ firstTimestamp, lastTimestamp, finishedAt },
-    source: source && { rows: source.rows },
+    ...{ firstTimestamp, lastTimestamp, finishedAt: momentText(finished) },
+    source: sourceRows === undefined ? null : { rows: sourceRows },
     object: objectBytes === 0 ? null : { sizeBytes: objectBytes },
     remark: remark && { kind: remark.kind },
   });

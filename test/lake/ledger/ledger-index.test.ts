@@ -3,7 +3,7 @@ import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import type { Log, Receipt, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
+import { addDays, datesBetween, silentLog, toMoment } from '../../../src/core/model/index.ts';
 import { jsonBytes } from '../../../src/lake/json.ts';
 import { indexKey, indexPrefix, keyPrefix, parseReceiptKey, receiptKey } from '../../../src/lake/keys.ts';
 import { unpackIndex } from '../../../src/lake/ledger/index-file.ts';
@@ -82,7 +82,7 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
       ...only,
       writeIndex,
       log,
-      members: ['rows', 'epoch', 'finishedAt'],
+      members: ['rows', 'epoch', 'finished'],
     });
     const listed: VesselDay[] = [];
     for (const date of dates)
@@ -92,7 +92,7 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     const expected: [key: string, kept: object][] = [];
     await inParallel(wanted, 16, async (one) => {
       const { rows, epoch, finishedAt } = (await readReceipt(store, one))!;
-      expected.push([receiptKey(one), { rows, epoch, finishedAt }]);
+      expected.push([receiptKey(one), { rows, epoch, finished: toMoment(finishedAt) }]);
     });
     const found = [...answer.receipts.values()].map(({ job, vessel, date, ...kept }) => [
       receiptKey({ job, vessel, date }),
