@@ -47,7 +47,9 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     return { add: { path: pathOf(key), partitionValues, size: 1, modificationTime: 1, dataChange: true } };
   }
   function remove(key: string, daysAgo: number): Action {
-    return { remove: { path: pathOf(key), deletionTimestamp: Date.now() - daysAgo * DAY_MS, dataChange: true } };
+    return {
+      remove: { path: pathOf(key), deletionTimestamp: Date.now() - daysAgo * DAY_MS, dataChange: true },
+    };
   }
   async function gc(yes: boolean, at = clock): Promise<string[]> {
     const said: string[] = [];
