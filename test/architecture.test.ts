@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { codeSpans, sectionOf, tableRows } from '../docs/tools/markdown.ts';
+import { VARIABLES } from '../src/runtime/config/variables.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
@@ -213,6 +214,13 @@ test('docs/architecture.md has every room on its floor, and names files that are
   expect(paths.length).toBeGreaterThan(80);
 });
 
+test('CONTRIBUTING.md names files that are there', () => {
+  const spans = codeSpans(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
+  const paths = spans.filter((span) => /^(?:\.github|docs|jobs|src|test)\/[\w./-]+$/.test(span));
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 test('only cli/ imports the query service, which imports nothing of the exporter', () => {
   const importers = relativeImports().filter(([, target]) => roomOf(target) === 'service');
   expect([...new Set(importers.map(([path]) => roomOf(path)))].sort()).toEqual(['cli', 'service']);
@@ -223,6 +231,19 @@ test('neither parts of rooms nor files import each other in a circle', () => {
   const parts = files.map(([path, target]): [string, string] => [partOf(path), partOf(target)]);
   expect(circleIn(parts.filter(([from, to]) => from !== to))).toBeUndefined();
   expect(circleIn(files)).toBeUndefined();
+});
+
+test('every setting is read somewhere', () => {
+  const texts = sources
+    .filter((path) => path !== 'src/runtime/config/variables.ts' && !path.endsWith('joint-faults.ts'))
+    .map((path) => readFileSync(join(root, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''));
+  // Those of `OTEL_` that are left are read by OpenTelemetry itself.
+  const ours = VARIABLES.filter(({ name }) => !/^OTEL_(SERVICE_NAME|RESOURCE_|TRACES_SAMPLER)/.test(name));
+  const unread = ours.filter(({ name }) => {
+    const read = new RegExp(`(?:\\.|[{,]\\s*|['"])${name}\\b(?!=)`);
+    return !texts.some((text) => read.test(text));
+  });
+  expect(unread.map(({ name }) => name)).toEqual([]);
 });
 
 test('what src exports is used outside its file', () => {

@@ -105,10 +105,7 @@ function endBy(signal: Signal, release: () => void): never {
   process.exit(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
 }
 
-/**
- * The exit code once nobody reads what is written (`| head`): the command ends as if it were interrupted, and
- * quietly. Output that cannot be written for another reason, such as a full disk, is a failure.
- */
+/** The exit code once nobody reads the output (`| head`), which ends the command quietly. A full disk is a failure instead. */
 function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void): { code?: number } {
   const lost: { code?: number } = {};
   for (const stream of streams) {

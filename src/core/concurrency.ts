@@ -3,11 +3,7 @@ import { CancelledError, stopsAll } from './errors.ts';
 import type { Clock } from './model/index.ts';
 
 /** Do `work` for every item, `atOnce` at a time. The first error ends it when the work under way has ended. */
-export async function forEachAtOnce<T>(
-  items: Iterable<T>,
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
+export async function forEachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
   const rest = items[Symbol.iterator]();
   let hasFailed = false;
   const workOff = async () => {
@@ -30,10 +26,7 @@ export async function forEachAtOnce<T>(
 /** So long may one work without a pause in a thread that others share. */
 const TURN_MS = 8;
 
-/**
- * For long work in small steps, in a thread that others share: to be called between steps. A promise, where the others
- * have waited for long enough, which resolves after their turn; else undefined, so that a step costs next to nothing.
- */
+/** To be called between short steps in a shared thread: a promise where the others have waited long enough, else undefined. */
 export function createTurns(): () => Promise<void> | undefined {
   let sinceMs = performance.now();
   const pause = async () => {
@@ -104,12 +97,7 @@ export async function endsWithin(work: Promise<unknown>, graceMs: number, clock:
 }
 
 /** Waits for `work` to settle; once the signal is aborted, for `graceMs` at the most. True when it has settled. */
-export async function endsAfter(
-  work: Promise<unknown>,
-  signal: AbortSignal,
-  graceMs: number,
-  clock: Clock,
-): Promise<boolean> {
+export async function endsAfter(work: Promise<unknown>, signal: AbortSignal, graceMs: number, clock: Clock) {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const onAbort = () => resolve();
   if (signal.aborted) resolve();

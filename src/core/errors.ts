@@ -128,10 +128,7 @@ export function stopsAll(error: unknown): boolean {
 
 /** Statuses about the question itself, which is the same tomorrow; any other may come from a service that is ill. */
 const REFUSED_QUESTION = new Set([400, 406, 413, 414, 415]);
-/**
- * Codes of DataErrors that are not about the vessel-day's own data: what is no answer of the service at all, such as a
- * page of its gateway, and the log of a table, which is restored while the sealed day waits.
- */
+/** DataErrors that are not about the vessel-day's data: a page of a gateway, or the log of a table, which gets restored. */
 const OF_OTHER_DATA = new Set(['malformed-json', 'bad-parquet', 'invalid-utf8', 'damaged-log']);
 
 /** May the same be done later, and go well, without anybody's doing? */

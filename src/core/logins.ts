@@ -37,10 +37,7 @@ const KNOWN_MS = 86_400_000;
 const MAX_RECORDS = 10_000;
 const MAX_LOGGED_PER_MINUTE = 60;
 
-/**
- * Lines of a log that strangers can cause: so many a minute, the next one with how many are missing. Undefined: this one
- * is left out.
- */
+/** Bounds the lines of a log that strangers can cause. Undefined: this one is left out; the next says how many were. */
 export function createLineBound(
   clock: Pick<Clock, 'monotonicMs'>,
 ): () => { readonly notLogged?: number } | undefined {
@@ -187,10 +184,7 @@ class Records {
   }
 }
 
-/**
- * What an `Authorization: Basic …` header may mean: name and secret as they are, and form-decoded, as RFC 6749 §2.3.1 has
- * them sent, where that is possible and differs. Empty where it holds none.
- */
+/** Name and secret of an `Authorization: Basic …` header, as they are and form-decoded (RFC 6749 §2.3.1) where that differs. */
 export function readBasic(header: string | undefined): Login[] {
   const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header ?? '');
   if (!match) return [];
@@ -212,10 +206,7 @@ export function formDecoded(text: string): string | undefined {
   }
 }
 
-/**
- * Whom limits count as one: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has
- * (`2001:db8:0:1::/64`). Empty for a connection that has gone.
- */
+/** Whom limits count as one: an IPv4 address, or the first 64 bits of an IPv6 address. Empty for a connection that has gone. */
 export function clientAddress(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (!isIPv6(address) || address === '::1') return address;

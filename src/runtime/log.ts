@@ -12,10 +12,7 @@ interface LogOptions {
   readonly traceId?: string | undefined;
 }
 
-/**
- * A log that writes lines: each says which process wrote it, and has the fields of `withLogFields`. Whoever logs sees to it
- * that fields hold no secrets.
- */
+/** Each line says which process wrote it, and has the fields of `withLogFields`. Whoever logs keeps secrets out of fields. */
 export function createLog(options: LogOptions): Log {
   const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;
   const ofProcess = options.traceId === undefined ? {} : { traceId: options.traceId };

@@ -35,8 +35,6 @@ export interface ServiceOptions {
   readonly hooks?: ServiceHooks;
   /** A range includes its end, by a microsecond: the contract allows either; absent: no. */
   readonly toInclusive?: boolean;
-  /** Compress bodies for clients that accept gzip; costs more than it saves on one machine. */
-  readonly gzip?: boolean;
 }
 
 interface MadeUpData {

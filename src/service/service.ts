@@ -70,12 +70,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     accessLog,
     hooks: options.hooks ?? {},
     clock,
-    gzip: options.gzip ?? false,
     log,
-    answers: {
-      source,
-      toInclusive: options.toInclusive ?? false,
-    },
+    answers: { source, toInclusive: options.toInclusive ?? false },
   };
   registerTokenEndpoint(app, context);
   registerOpenApi(app, context);

@@ -1,9 +1,7 @@
 /**
- * How answers share the event loop. Making an answer is work for the processor, seconds of it for a long range, and
- * whoever does it without a pause answers nobody else, not even a signal. So all work asks, every few hundred rows,
- * whether the turn is over (`isDue`), and then waits for the next (`pause`). A turn is one round of the loop, whoever
- * works in it: after it sockets are read and small requests answered, and then the one that waited longest goes on.
- * The work of an answer is the same whether its client takes it or has gone, until its signal tells it.
+ * How answers share the event loop. An answer may take seconds of the processor, in which nobody else is answered. So its
+ * work asks, every few hundred rows, whether the turn is over (`isDue`), and then waits for the next (`pause`). A turn is
+ * one round of the loop: after it sockets are read and small requests answered, and then the one that waited longest goes on.
  */
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../core/errors.ts';
@@ -73,11 +71,14 @@ export class Turns {
   }
 }
 
-/** The making of one answer, as the route sees it: from its begin until the client has it or is gone, and the work too. */
+/** The same as the route sees it: until the client has the answer or is gone, and the work has ended. */
 class AnswerWork implements Work {
   readonly #turns: Turns;
   readonly #stop = new AbortController();
   readonly #end = Promise.withResolvers<void>();
+  readonly signal: AbortSignal = this.#stop.signal;
+  /** Resolves once `close` was called and no piece of the body is being made any more. */
+  readonly ended: Promise<void> = this.#end.promise;
   #looks = 0;
   #isClosed = false;
   #isRunning = false;
@@ -86,17 +87,8 @@ class AnswerWork implements Work {
     this.#turns = turns;
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  /** Resolves once `close` was called and no piece of the body is being made any more. */
-  get ended(): Promise<void> {
-    return this.#end.promise;
-  }
-
   isDue(): boolean {
-    if (this.#stop.signal.aborted) return true;
+    if (this.signal.aborted) return true;
     if (this.#looks < FREE_LOOKS) {
       this.#looks++;
       return false;
@@ -105,9 +97,9 @@ class AnswerWork implements Work {
   }
 
   async pause(): Promise<void> {
-    this.#stop.signal.throwIfAborted();
+    this.signal.throwIfAborted();
     await this.#turns.next();
-    this.#stop.signal.throwIfAborted();
+    this.signal.throwIfAborted();
   }
 
   /** The pieces of the body: what makes them is the work. */

@@ -1,11 +1,12 @@
 /** What the parts of an upload come to, wherever they are stored. */
 import { createHash } from 'node:crypto';
+import { CommitFailedError } from '../core/errors.ts';
 import type { PartRef } from './store.ts';
 
 export type PartContent = Pick<PartRef, 'sizeBytes' | 'sha256'>;
 
 /** Bytes `[fromByte, toByte)` as far as there are any, or undefined where there is nothing to read. */
-export type ReadRange = (fromByte: number, toByte: number) => Promise<Uint8Array | undefined>;
+type ReadRange = (fromByte: number, toByte: number) => Promise<Uint8Array | undefined>;
 
 const READ_BYTES = 4 << 20;
 
@@ -28,4 +29,11 @@ export async function holdsParts(parts: readonly PartContent[], readRange: ReadR
     if (digest.digest('hex') !== part.sha256) return false;
   }
   return true;
+}
+
+export function objectChanged(key: string): CommitFailedError {
+  return new CommitFailedError(
+    'object-changed',
+    `${key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+  );
 }

@@ -32,7 +32,7 @@ let inclusive: TestService;
 
 beforeAll(async () => {
   service = await startTestService({ vessels: 2, readingsPerDay: 30_000 });
-  inclusive = await startTestService({ seed: 2, readingsPerDay: 30_000, toInclusive: true, gzip: true });
+  inclusive = await startTestService({ seed: 2, readingsPerDay: 30_000, toInclusive: true });
 });
 
 afterAll(async () => {

@@ -33,36 +33,33 @@ function failing(fault: () => unknown, atOnce: boolean): ServiceHooks {
   };
 }
 
-test.each(
-  Object.keys(FAULTS).flatMap((name) =>
-    [true, false].flatMap((atOnce) =>
-      ['identity', 'gzip'].map((encoding) => [name, atOnce, encoding] as const),
-    ),
-  ),
-)('%s (at once: %s, %s) is a 500 that says nothing of it', async (name, atOnce, encoding) => {
-  const logged: string[] = [];
-  const log = { ...silentLog, error: (fields: object) => void logged.push(JSON.stringify(fields)) };
-  service = await startService({
-    ...{ host: '127.0.0.1', port: 0, tenant: 'test', tokenTtlSeconds: 3600, clock: testClock(NOW_MS) },
-    data: { seed: 7, vessels: 1, readingsPerDay: 1000 },
-    ...{ clients: [CLIENT], gzip: true, log, hooks: failing(FAULTS[name]!, atOnce) },
-  });
-  const granted = await fetch(`${service.authUrl}/oauth2/token`, {
-    method: 'POST',
-    headers: { authorization: basic(CLIENT.clientId, CLIENT.clientSecret) },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
-  const { access_token } = (await granted.json()) as { access_token: string };
-  const headers = { authorization: `Bearer ${access_token}`, 'accept-encoding': encoding };
-  const response = await fetch(`${service.baseUrl}/metadata/flat/${VESSEL}/*`, { headers });
-  expect(response.status).toBe(500);
-  expect(await response.text()).toBe(BODY);
-  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  expect(response.headers.get('content-encoding')).toBeNull();
-  expect(JSON.stringify([...response.headers])).not.toMatch(/srv|parquet|stack| at /);
-  expect(JSON.stringify([...response.headers])).not.toContain(CLIENT.clientSecret);
-  // Its operator finds it by the number that the client was given.
-  expect(logged.join()).toContain(response.headers.get('x-request-id'));
-  expect(logged.join()).toContain('/srv/lake');
-  expect(logged.join()).not.toContain(basic(CLIENT.clientId, CLIENT.clientSecret));
-});
+test.each(Object.keys(FAULTS).flatMap((name) => [true, false].map((atOnce) => [name, atOnce] as const)))(
+  '%s (at once: %s) is a 500 that says nothing of it',
+  async (name, atOnce) => {
+    const logged: string[] = [];
+    const log = { ...silentLog, error: (fields: object) => void logged.push(JSON.stringify(fields)) };
+    service = await startService({
+      ...{ host: '127.0.0.1', port: 0, tenant: 'test', tokenTtlSeconds: 3600, clock: testClock(NOW_MS) },
+      data: { seed: 7, vessels: 1, readingsPerDay: 1000 },
+      ...{ clients: [CLIENT], log, hooks: failing(FAULTS[name]!, atOnce) },
+    });
+    const granted = await fetch(`${service.authUrl}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: basic(CLIENT.clientId, CLIENT.clientSecret) },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    const { access_token } = (await granted.json()) as { access_token: string };
+    const headers = { authorization: `Bearer ${access_token}` };
+    const response = await fetch(`${service.baseUrl}/metadata/flat/${VESSEL}/*`, { headers });
+    expect(response.status).toBe(500);
+    expect(await response.text()).toBe(BODY);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(response.headers.get('content-encoding')).toBeNull();
+    expect(JSON.stringify([...response.headers])).not.toMatch(/srv|parquet|stack| at /);
+    expect(JSON.stringify([...response.headers])).not.toContain(CLIENT.clientSecret);
+    // Its operator finds it by the number that the client was given.
+    expect(logged.join()).toContain(response.headers.get('x-request-id'));
+    expect(logged.join()).toContain('/srv/lake');
+    expect(logged.join()).not.toContain(basic(CLIENT.clientId, CLIENT.clientSecret));
+  },
+);

@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGunzip } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dayRange, silentLog } from '../../src/core/model/index.ts';
@@ -77,7 +76,7 @@ describe('a large vessel-day that is replaced while it is read', () => {
   async function ask(path: string, headers: Record<string, string> = {}) {
     const warned: string[] = [];
     const log = { ...silentLog, error: (fields: object) => void warned.push(JSON.stringify(fields)) };
-    const opened = await openService({ data: { dataDir }, gzip: true, log });
+    const opened = await openService({ data: { dataDir }, log });
     const authorization = `Bearer ${await opened.token()}`;
     const request = get(opened.service.baseUrl + path, {
       headers: { authorization, ...headers },
@@ -97,15 +96,6 @@ describe('a large vessel-day that is replaced while it is read', () => {
     expect(response.complete).toBe(false);
     expect(warned.join()).toContain(KEY);
     expect(warned.join()).toContain('replaced');
-  });
-
-  test('as it is where it comes compressed', async () => {
-    await using asked = await ask(`${PATH}&format=ndjson`, { 'accept-encoding': 'gzip' });
-    await untilReadings(asked.response);
-    await publish(2);
-    const text = asked.response.pipe(createGunzip());
-    asked.response.once('error', (error) => text.destroy(error));
-    await expect(sizeOf(text)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
   test('one that is removed ends it too', async () => {

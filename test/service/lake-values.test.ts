@@ -16,8 +16,8 @@ import {
 import { createEncoder, createMeasurementRowGroups } from '../../src/parquet/write/index.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
+import { connectFor, fill } from '../../src/service/data/lake.ts';
 import { listLakeFiles } from '../../src/service/data/lake-files.ts';
-import { connectFor, fill } from '../../src/service/data/lake-queries.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
 import { batchOf, fileOf, sealAll, type Value } from '../parquet/write/lake-file.ts';
 import { openService } from './running-service.ts';

@@ -8,7 +8,7 @@ import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
 import { discoverVessels } from '../../source/vessels.ts';
-import { type CheckResult, type Finding, failed, faultOf, resultsOf, warning } from './result.ts';
+import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
 const ASKED_BY_NAME = 20;
@@ -42,12 +42,7 @@ async function vesselsOf({ client, signal }: Asking, { vessels }: Job): Promise<
   return (await discoverVessels({ client }, vessels.discover, signal, createRequestStats())).vessels;
 }
 
-async function checkExpression(
-  asking: Asking,
-  job: Job,
-  written: string,
-  vessels: readonly string[],
-): Promise<Finding> {
+async function checkExpression(asking: Asking, job: Job, written: string, vessels: readonly string[]) {
   const { series, without, asked } = await countSeries(asking, written, vessels);
   const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
   const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;

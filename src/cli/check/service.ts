@@ -20,10 +20,7 @@ const resultOf = resultsOf('service');
 /** What follows once the service can be reached, in this order. */
 const ASKED = ['token', 'metadata', 'api-version', 'clock'] as const;
 
-/**
- * Check the service, asking it for the metadata of one expression after the other until one matches anything. Nothing is
- * tried twice, and nothing waited for longer than PATIENCE_MS. Its last result is not that of 'clock' where something has failed.
- */
+/** Asks for the metadata of one expression after the other until one matches. Nothing is tried twice or outlasts PATIENCE_MS. */
 export async function* checkService(
   settings: ServiceSettings,
   expressions: readonly string[],

@@ -24,7 +24,7 @@ import type { Fleet } from '../../fleet/fleet.ts';
 import { type FleetNews, openFleetNews, tellFleet } from '../../fleet/fleet-news.ts';
 import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
-import { type Backfill, type BackfillRequest, belongsTo, listBackfills } from '../../lake/backfills.ts';
+import { type Backfill, belongsTo, listBackfills } from '../../lake/backfills.ts';
 import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';
 import { type Config, pickJobs } from '../../runtime/config/config.ts';
 import { formatSeconds, formatTable } from '../terminal/format.ts';
@@ -78,12 +78,7 @@ export async function backfillCommand(
 }
 
 /** The range asked for; with `--failed` alone, from the first failed day to the last. */
-async function requestOf(
-  fleet: Fleet,
-  job: string,
-  { from, to }: AskedDates,
-  options: BackfillOptions,
-): Promise<BackfillRequest> {
+async function requestOf(fleet: Fleet, job: string, { from, to }: AskedDates, options: BackfillOptions) {
   const { vessel: vessels = [], allowShrink = false } = options;
   if (from !== undefined && to !== undefined) return { job, from, to, vessels, allowShrink };
   if (options.failed !== true || from !== undefined || to !== undefined)
@@ -158,12 +153,7 @@ export async function backfillActionCommand(
 const CHANGE_WORDS = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
 const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };
 
-async function list(
-  context: CommandContext,
-  config: Config,
-  fleet: Fleet,
-  options: JsonOption,
-): Promise<number> {
+async function list(context: CommandContext, config: Config, fleet: Fleet, options: JsonOption) {
   const { stdout, stderr } = context;
   const output = openOutput(stdout, 'backfill-list', options);
   const ofLake: string[] = [];
@@ -204,16 +194,15 @@ function progressOf({ due, done: published, failed, queued, left }: Step) {
 const RECENT_DAYS = 14;
 
 /** The vessels of a backfill as far as they are known without the service, which may be down. */
-async function vesselsToList(
-  { app }: Fleet,
-  backfill: Backfill,
-  job: Job | undefined,
-): Promise<{ vessels: readonly string[]; vesselsFrom: 'command' | 'job' | 'lake' }> {
-  if (backfill.vessels.length > 0) return { vessels: backfill.vessels, vesselsFrom: 'command' };
+async function vesselsToList({ app }: Fleet, backfill: Backfill, job: Job | undefined) {
+  if (backfill.vessels.length > 0) return { vessels: backfill.vessels, vesselsFrom: 'command' as const };
   if (job === undefined || !('discover' in job.vessels))
-    return { vessels: job === undefined ? [] : (job.vessels as readonly string[]), vesselsFrom: 'job' };
+    return {
+      vessels: job === undefined ? [] : (job.vessels as readonly string[]),
+      vesselsFrom: 'job' as const,
+    };
   const today = microsToDate(app.ports.clock.nowMs() * 1_000);
   const recent = datesBetween(addDays(today, -RECENT_DAYS), addDays(today, 1));
   const dates = [...new Set([...datesBetween(backfill.from, backfill.to), ...recent])];
-  return { vessels: await vesselsOnDates(app.store, job.name, dates), vesselsFrom: 'lake' };
+  return { vessels: await vesselsOnDates(app.store, job.name, dates), vesselsFrom: 'lake' as const };
 }

@@ -116,10 +116,7 @@ export async function openQueue(
   return { ...fleet, log, [Symbol.asyncDispose]: () => fleet.close() };
 }
 
-/**
- * For commands that write into a lake and ask nothing of the service. Throws ConfigError `other-source` where QUERY_BASE_URL
- * is set and the job is from elsewhere: it is another lake than was meant.
- */
+/** For commands that write and ask no service. Throws ConfigError `other-source` where QUERY_BASE_URL is not the job's source. */
 export async function expectOwnLake(
   store: ObjectStore,
   { QUERY_BASE_URL: url }: LakeConfig['settings'],

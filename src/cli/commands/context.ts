@@ -15,10 +15,7 @@ export interface CommandContext {
   readonly stdin?: NodeJS.ReadStream | undefined;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /**
-   * Aborted on the first SIGINT or SIGTERM. Until it is asked for there is nothing to put in order, and a signal ends
-   * the process: so ask for it once the settings are read.
-   */
+  /** Aborted on the first SIGINT or SIGTERM. Until it is asked for, a signal ends the process: ask once settings are read. */
   readonly signal: AbortSignal;
 }
 
@@ -50,10 +47,7 @@ export function commandLog(
   return createLog({ level, readable, write: readable ? (line) => write(coloured(line)) : write, traceId });
 }
 
-/**
- * Flags and their meaning, and a default. What stands in `<>` says what is expected: `<n>`, `<ms>` and `<seconds>`
- * are whole numbers, `<…...>` is one or more.
- */
+/** Flags, meaning, default. `<n>`, `<ms>` and `<seconds>` are whole numbers, `<…...>` is one or more. */
 export type OptionRow = readonly [flags: string, meaning: string, fallback?: string | number];
 
 /** `<required>`, `[optional]`, `[several...]`. */

@@ -103,11 +103,7 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
   return view;
 }
 
-async function showResult(
-  { stdout, signal }: CommandContext,
-  lakeDir: string,
-  jobs: Config['jobs'],
-): Promise<void> {
+async function showResult({ stdout, signal }: CommandContext, lakeDir: string, jobs: Config['jobs']) {
   const lake = relative(process.cwd(), lakeDir) || '.';
   const store = createLocalStore(lakeDir);
   const layout = await readLayout(store);

@@ -72,10 +72,7 @@ export const INIT_VARIABLES: readonly string[] = [
   'QUERY_ALLOW_HTTP',
 ];
 
-/**
- * The settings to write. Without a prompt everything comes from options and environment: throws ConfigError `usage` that
- * lists what is missing, and what cannot be used.
- */
+/** The settings to write. Without a prompt it throws ConfigError `usage` that lists what is missing or cannot be used. */
 export async function askSettings(
   options: InitAnswers,
   env: Environment,
@@ -107,11 +104,7 @@ export async function askSettings(
 }
 
 /** By option, which for a secret names a file, or by environment. */
-function knownOf(
-  { name, isSecret }: Question,
-  given: string | undefined,
-  env: Environment,
-): Values | undefined {
+function knownOf({ name, isSecret }: Question, given: string | undefined, env: Environment) {
   if (given !== undefined) return isSecret ? { [`${name}_FILE`]: given } : { [name]: asWritten(name, given) };
   if (isSecret && env[`${name}_FILE`]) return { [`${name}_FILE`]: env[`${name}_FILE`]! };
   return env[name] ? { [name]: env[name] } : undefined;

@@ -51,11 +51,7 @@ export async function initCommand(context: CommandContext, options: InitOptions)
 }
 
 /** Asked before anything else: nobody wants to answer ten questions for nothing. */
-async function mayWrite(
-  path: string,
-  { overwrite }: InitOptions,
-  prompt: Prompt | undefined,
-): Promise<boolean> {
+async function mayWrite(path: string, { overwrite }: InitOptions, prompt: Prompt | undefined) {
   if (overwrite === true || !existsSync(path)) return true;
   if (prompt !== undefined)
     return await prompt.confirm(
@@ -68,18 +64,8 @@ async function mayWrite(
   );
 }
 
-interface Checked {
-  readonly values: Values;
-  readonly settings: Partial<Settings>;
-  readonly sample: Sample | undefined;
-}
-
 /** Undefined: something has failed, and nothing is to be written. */
-async function askUntilGood(
-  context: CommandContext,
-  options: InitOptions,
-  prompt: Prompt | undefined,
-): Promise<Checked | undefined> {
+async function askUntilGood(context: CommandContext, options: InitOptions, prompt: Prompt | undefined) {
   const { stderr } = context;
   let known: Environment = context.env;
   let answers: InitAnswers = options;
@@ -168,11 +154,7 @@ async function writeSettings(path: string, values: Values): Promise<void> {
 }
 
 /** The path of the job, and whether it was there already. */
-async function writeJob(
-  folder: string,
-  { job, overwrite = false }: InitOptions,
-  sample: Sample | undefined,
-): Promise<{ readonly path: string; readonly isKept: boolean }> {
+async function writeJob(folder: string, { job, overwrite = false }: InitOptions, sample: Sample | undefined) {
   const path = join(folder, `${job}.yaml`);
   try {
     await mkdir(dirname(path), { recursive: true });

@@ -18,11 +18,7 @@ export interface LakeSqlOptions extends WideCommandOptions {
   readonly fetchGb: number;
 }
 
-/**
- * A session; the lake that it shows, or, of one without objects, what its jobs will make; and what `wide` is to be. `ofJob` is
- * what a warning says of a job without objects, `ofLake` of a lake of such jobs alone: without it that is refused. Throws
- * ConfigError for settings and options, and where the lake has no objects of the jobs.
- */
+/** A session, the lake it shows, and what `wide` is to be. `ofJob` and `ofLake` warn of what has no objects; without `ofLake` an empty lake is refused. Throws ConfigError. */
 export async function openLakeSql(
   context: CommandContext,
   options: LakeSqlOptions,
@@ -68,10 +64,7 @@ interface WideCommandOptions {
 }
 
 /** Checks what can be checked without the lake. Throws ConfigError `usage` that lists every fault. */
-function wideFromOptions(
-  options: WideCommandOptions,
-  onWarning: (text: string) => void,
-): (series: readonly NamedSeries[]) => WideOptions {
+function wideFromOptions(options: WideCommandOptions, onWarning: (text: string) => void) {
   const { columns = ['shared'], vessel: vessels = [], aggregate } = options;
   const windowed = windowMicros(options.window);
   const held = parseDurationMs(options.hold);
@@ -88,7 +81,7 @@ function wideFromOptions(
       `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
     );
   if (faults.length > 0) throw usageError(faults.join('\n'));
-  return (series) => {
+  return (series: readonly NamedSeries[]): WideOptions => {
     const own = series.filter(({ vessel }) => vessels.length === 0 || vessels.includes(vessel));
     const [only] = columns;
     const asked = columns.length === 1 && (only === 'shared' || only === 'all') ? only : columns;

@@ -160,10 +160,7 @@ interface Report {
   readonly requests: { readonly compare: number; readonly export: number };
 }
 
-/**
- * New refusals, contradictions and vessels that could not be asked need somebody's eyes; so do failed exports, and
- * vessel-days that the queue did not take.
- */
+/** False where somebody has to look: refusals, contradictions, what could not be asked, failed exports, what the queue left. */
 function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileOptions): boolean {
   const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
   const mends = exported !== undefined || queued !== undefined;

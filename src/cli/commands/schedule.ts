@@ -61,11 +61,7 @@ export async function scheduleCommand(
   return EXIT_OK;
 }
 
-async function planOnce(
-  context: CommandContext,
-  scheduler: Scheduler,
-  options: ScheduleOptions,
-): Promise<number> {
+async function planOnce(context: CommandContext, scheduler: Scheduler, options: ScheduleOptions) {
   const output = openOutput(context.stdout, 'schedule-once', options);
   const rows: (string | number)[][] = [['job', 'queued', 'in queue already', 'without room']];
   for (const [job, { added: enqueued, waiting: queued, left }] of await scheduler.planAll(context.signal)) {

@@ -38,14 +38,8 @@ interface ServiceCommandOptions {
   readonly accessLog?: boolean;
 }
 
-/**
- * Start the service and print one JSON line `{baseUrl, authUrl, clientId, clientSecret}` once it listens: its
- * only output on stdout. The secret is told only where it was made up: nobody else could. Ends on the first signal. Throws ConfigError for a wrong clients file.
- */
-export async function serviceCommand(
-  context: CommandContext,
-  options: ServiceCommandOptions,
-): Promise<number> {
+/** Prints one JSON line once it listens, its only output on stdout; the secret is in it only where it was made up. Ends on the first signal. */
+export async function serviceCommand(context: CommandContext, options: ServiceCommandOptions) {
   const { host, port, tenant, rate, maxConcurrency, latency } = options;
   const { maxConnections, maxConnectionsPerAddress } = options;
   const write = (line: string) => writeLines(context.stderr, line);

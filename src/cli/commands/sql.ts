@@ -63,11 +63,7 @@ async function answer(
 }
 
 /** Whole or not at all. */
-async function writeWhole(
-  option: string,
-  to: string,
-  write: (beside: string) => Promise<void>,
-): Promise<void> {
+async function writeWhole(option: string, to: string, write: (beside: string) => Promise<void>) {
   const beside = `${to}.${process.pid}.part`;
   try {
     await write(beside);
@@ -80,10 +76,7 @@ async function writeWhole(
 
 const LEAVE = /^\s*(exit|quit|\\q|[.]quit|[.]exit)\s*;?\s*$/i;
 
-/**
- * Statements between semicolons, those within quotes, dollar quotes and comments left alone. What is no statement is
- * DuckDB's to find.
- */
+/** Statements between semicolons, but for those within quotes, dollar quotes and comments. */
 export function splitStatements(text: string): string[] {
   const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
   const statements: string[] = [];
@@ -99,11 +92,7 @@ export function splitStatements(text: string): string[] {
 }
 
 /** Until the input ends. */
-async function askQueries(
-  context: CommandContext,
-  session: LakeSession,
-  input: NodeJS.ReadStream,
-): Promise<void> {
+async function askQueries(context: CommandContext, session: LakeSession, input: NodeJS.ReadStream) {
   const { stdout, stderr, signal } = context;
   writeText(
     stdout,

@@ -79,11 +79,7 @@ interface Gathered {
 }
 
 /** The view, and the output that is told of each finding. */
-function observe(
-  view: VerifyView,
-  output: Output<'verify'>,
-  onDates: (dates: Dates) => void,
-): VerifyObserver {
+function observe(view: VerifyView, output: Output<'verify'>, onDates: (dates: Dates) => void) {
   return {
     onPlanned(vesselDays, dates) {
       view.onPlanned(vesselDays);
@@ -96,7 +92,7 @@ function observe(
       for (const { name: code, day, text: message } of verified.warnings)
         output.add('warnings', { ...day, code, message });
     },
-  };
+  } satisfies VerifyObserver;
 }
 
 function toFinding({ name: code, day, where: key, ...rest }: Finding): Item<'verify', 'findings'> {

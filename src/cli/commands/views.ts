@@ -1,10 +1,9 @@
 /** `views`: SQL that makes views of this lake in a warehouse. */
 import { usageError } from '../../core/errors.ts';
 import { lakeFolder } from '../../query/sql/lake-sources.ts';
-import { dbtFiles } from '../../query/views/dbt.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
 import { DIALECTS, type DialectName } from '../../query/views/dialects/index.ts';
-import { viewScript } from '../../query/views/views.ts';
+import { dbtFiles, viewScript } from '../../query/views/views.ts';
 import { writeLines } from '../terminal/screen.ts';
 import { type Command, EXIT_OK } from './command.ts';
 import { type LakeSqlOptions, openLakeSql } from './lake-sql.ts';

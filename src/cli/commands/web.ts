@@ -23,10 +23,7 @@ interface WebOptions {
   readonly port?: number;
 }
 
-/**
- * Print the page's address, its only output on stdout, once it listens. Ends on the first signal. Throws ConfigError where
- * there is no lake (`no-lake`), the port is taken (`cannot-listen`), or nobody could look (`page-closed`).
- */
+/** Prints the page's address once it listens. Throws ConfigError `no-lake`, `cannot-listen`, or `page-closed` where nobody could look. */
 export async function webCommand(given: CommandContext, { host, port }: WebOptions): Promise<number> {
   const listening = {
     ...(host !== undefined && { HTTP_HOST: host }),

@@ -2,7 +2,7 @@
 import { formatCount, microsToIso } from '../../core/model/index.ts';
 import { expressionOf, type SeriesEntry, type VesselEntry } from '../../query/catalogue/entries.ts';
 import { formatTable, widthOf } from './format.ts';
-import { paint, type Screen } from './screen.ts';
+import { type Colours, paint } from './screen.ts';
 
 const NONE = '-';
 
@@ -20,11 +20,7 @@ const HEAD = ['select', 'unit', 'range', 'type', 'last reading', 'value', 'jobs'
 const LEFT_OUT = 'The names in other domains are left out, for want of room: --json and --csv have them.';
 
 /** A table for each vessel; without the names in other domains where `columns` do not hold them. */
-export function formatSeries(
-  entries: readonly SeriesEntry[],
-  columns: number,
-  colours: Pick<Screen, 'colour'>,
-): string {
+export function formatSeries(entries: readonly SeriesEntry[], columns: number, colours: Colours): string {
   const byVessel = [...Map.groupBy(entries, ({ vessel }) => vessel)];
   const whole = byVessel.map(([, ofVessel]) => [HEAD, ...ofVessel.map(rowOf)]);
   const isWide = whole.some((rows) => Math.max(...formatTable(rows).split('\n').map(widthOf)) > columns);

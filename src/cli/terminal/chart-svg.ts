@@ -1,7 +1,4 @@
-/**
- * Rows of a query as a chart, in SVG: the first column is time, each other one a line with an axis of its own. However
- * many rows there are, a line has no more points than can be seen.
- */
+/** Rows of a query as a chart, in SVG: the first column is time, each other one a line of no more points than can be seen. */
 import { ConfigError } from '../../core/errors.ts';
 import { cleanForeignText } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';

@@ -1,7 +1,7 @@
 /** What a check found, as lines. */
 import { countOf } from '../../core/model/index.ts';
 import { CHECK_STATES, CHECK_SUBJECTS, type CheckResult, type CheckState } from '../check/result.ts';
-import { paint, type Screen, type Style } from './screen.ts';
+import { type Colours, paint, type Style } from './screen.ts';
 
 const SIGNS: Readonly<Record<CheckState, readonly [sign: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -11,7 +11,7 @@ const SIGNS: Readonly<Record<CheckState, readonly [sign: string, style: Style]>>
 };
 
 /** A heading a subject, and below it a line a result. */
-export function formatChecks(results: readonly CheckResult[], colours: Pick<Screen, 'colour'>): string {
+export function formatChecks(results: readonly CheckResult[], colours: Colours): string {
   const width = Math.max(0, ...results.map(({ check }) => check.length));
   return CHECK_SUBJECTS.flatMap((subject) => {
     const ofSubject = results.filter((result) => result.subject === subject);

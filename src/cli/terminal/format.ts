@@ -41,10 +41,7 @@ const MAX_CELL_CHARS = 10_000;
 /** A last column narrower than this is hard to read: it goes on lines of its own. */
 const MIN_LAST_COLUMN = 24;
 
-/**
- * Columns padded to the widest cell; numbers, and those of the columns in `right`, to the right. The first row is the
- * heading. Where `columns` do not hold a row, its last cell goes on below.
- */
+/** Columns padded to the widest cell; numbers, and columns in `right`, to the right. The last cell goes on below where `columns` are too few. */
 export function formatTable(
   rows: readonly (readonly (string | number)[])[],
   columns = Infinity,

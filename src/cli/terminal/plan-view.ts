@@ -5,11 +5,7 @@ import type { JobPlan } from '../../export/estimate/estimate-job.ts';
 import type { VesselTrouble } from '../../export/events.ts';
 import { formatBytes, formatSeconds } from './format.ts';
 
-export function formatPlan(
-  { job, vessels, states, cost, ...plan }: JobPlan,
-  dates: string,
-  limits: string,
-): string {
+export function formatPlan({ job, vessels, states, cost, ...plan }: JobPlan, dates: string, limits: string) {
   const parts = [
     `${formatCount(cost.vesselDays)} to do`,
     ...(states.stale > 0 ? [`${formatCount(states.stale)} of them stale`] : []),

@@ -1,25 +1,16 @@
 /** The progress of many vessel-days: a bar on a terminal, lines elsewhere. */
-import type { Clock } from '../../core/model/index.ts';
-import { formatCount } from '../../core/model/index.ts';
-import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';
+import { type Clock, formatCount } from '../../core/model/index.ts';
+import type { DayResult, ExportEvent } from '../../export/events.ts';
 import type { BackfillProgress } from '../../fleet/events.ts';
 import type { BackfillView } from '../../fleet/follow-backfill.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';
 import { createBar, describeBar, paint, type Screen } from './screen.ts';
 import { type Outlook, TimeLeft } from './time-left.ts';
 
-export interface ProgressView {
-  readonly onEvent: OnExportEvent;
-  readonly results: readonly DayResult[];
-  /** Write a line of log without breaking the bar. */
-  log(line: string): void;
-  end(): void;
-  /** What was written since the view was opened, and where; '' when that is nothing. */
-  closingLine(lakeUrl: string): string;
-}
+export type ProgressView = ReturnType<typeof createProgressView>;
 
 /** A view on `screen` (stderr: stdout is for the result). */
-export function createProgressView(screen: Screen, clock: Clock): ProgressView {
+export function createProgressView(screen: Screen, clock: Clock) {
   const bar = createBar(screen, clock);
   const startedMs = clock.monotonicMs();
   const timeLeft = new TimeLeft();
@@ -64,14 +55,17 @@ export function createProgressView(screen: Screen, clock: Clock): ProgressView {
   }
 
   return {
-    results,
+    /** So far, in order of completion. */
+    results: results as readonly DayResult[],
     log: bar.print,
     onEvent,
-    end() {
+    end(): void {
       bar.end();
       toDo = 0;
     },
-    closingLine: (lakeUrl) => closingLine(results, (clock.monotonicMs() - startedMs) / 1_000, lakeUrl),
+    /** What was written since the view was opened, and where; '' when that is nothing. */
+    closingLine: (lakeUrl: string) =>
+      closingLine(results, (clock.monotonicMs() - startedMs) / 1_000, lakeUrl),
   };
 }
 
@@ -129,12 +123,11 @@ export function describeBackfill(
   const { due, done, failed, queued } = progress;
   const rest = due - done - failed;
   const seconds = since.ended > 0 ? (rest / since.ended) * since.seconds : undefined;
-  return [
+  const parts = [
     `${id}: ${formatCount(done)} of ${formatCount(due)} vessel-days`,
-    failed > 0 ? `${formatCount(failed)} failed` : '',
+    ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
     `${formatCount(queued)} in queue`,
-    seconds === undefined ? '' : `${formatSeconds(seconds)} left`,
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+    ...(seconds === undefined ? [] : [`${formatSeconds(seconds)} left`]),
+  ];
+  return parts.join(', ');
 }

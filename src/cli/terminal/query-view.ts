@@ -80,10 +80,7 @@ type CsvCell = string | number | boolean | null;
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/**
- * A line of CSV by RFC 4180, without its end: null is nothing, an empty text is `""`. A text that a spreadsheet would take for
- * a formula has an apostrophe before it, and what one might split at is within quotes.
- */
+/** A line of CSV by RFC 4180, without its end. A text that a spreadsheet would take for a formula gets an apostrophe before it. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return cells.map(csvCell).join(',');
 }

@@ -17,6 +17,9 @@ export interface Screen {
   readonly colour?: boolean | undefined;
 }
 
+/** Of a screen that may have none. */
+export type Colours = Pick<Screen, 'colour'>;
+
 const STYLES = ['red', 'green', 'yellow', 'cyan', 'dim', 'bold'] as const;
 export type Style = (typeof STYLES)[number];
 
@@ -50,7 +53,7 @@ function untilTaken(stream: NodeJS.WritableStream): Promise<void> {
   });
 }
 
-export function paint(screen: Pick<Screen, 'colour'>, style: Style, text: string): string {
+export function paint(screen: Colours, style: Style, text: string): string {
   return screen.colour === true ? styleText(style, text, { validateStream: false }) : text;
 }
 
@@ -90,7 +93,7 @@ const COLOUR = new RegExp(
 );
 
 /** What `screen` may be given: lines, and its colours where it has any. */
-function cleanFor(screen: Pick<Screen, 'colour'>, text: string): string {
+function cleanFor(screen: Colours, text: string): string {
   if (screen.colour !== true) return cleanLines(text);
   // Every second part is a colour.
   const parts = text.split(COLOUR);
@@ -156,16 +159,8 @@ export function createBar(screen: Screen, clock: Clock) {
 const BAR_CELLS = 24;
 const MIN_BAR_CELLS = 8;
 
-/**
- * A share of one and words about it ('' for none), in one line of at most `columns`: the bar gives way first, then
- * words from the back of the list; the last one, the time left, stays.
- */
-export function describeBar(
-  screen: Screen,
-  share: number,
-  words: readonly string[],
-  columns: number,
-): string {
+/** A share of one and words about it, in at most `columns`: the bar gives way first, then words from the back; the last one stays. */
+export function describeBar(screen: Screen, share: number, words: readonly string[], columns: number) {
   const said = [...words];
   const width = () => said.reduce((sum, word) => sum + (word === '' ? 0 : 2 + word.length), 0);
   while (said.length > 2 && MIN_BAR_CELLS + width() > columns) said.splice(-2, 1);

@@ -4,36 +4,21 @@ import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
-import { paint, type Screen, type Style } from './screen.ts';
+import { type Colours, paint, type Style } from './screen.ts';
 
-/** What stands in the place of a day where there is room for one character. */
-const SYMBOLS: Readonly<Record<CoverageState, string>> = {
-  published: '█',
-  empty: 'o',
-  missing: '?',
-  stale: 's',
-  failed: 'F',
-  refused: 'R',
-  waiting: 'w',
-  running: '>',
-  'not-due': '·',
-  'not-asked-for': '-',
+/** Of each state what stands in the place of a day where there is room for one character, and its style. */
+const SIGNS: Readonly<Record<CoverageState, readonly [symbol: string, style: Style]>> = {
+  published: ['█', 'green'],
+  empty: ['o', 'dim'],
+  missing: ['?', 'yellow'],
+  stale: ['s', 'yellow'],
+  failed: ['F', 'red'],
+  refused: ['R', 'yellow'],
+  waiting: ['w', 'yellow'],
+  running: ['>', 'cyan'],
+  'not-due': ['·', 'dim'],
+  'not-asked-for': ['-', 'dim'],
 };
-
-const STYLES: Readonly<Record<CoverageState, Style>> = {
-  published: 'green',
-  empty: 'dim',
-  missing: 'yellow',
-  stale: 'yellow',
-  failed: 'red',
-  refused: 'yellow',
-  waiting: 'yellow',
-  running: 'cyan',
-  'not-due': 'dim',
-  'not-asked-for': 'dim',
-};
-
-type Colours = Pick<Screen, 'colour'>;
 
 const MIN_CELL_WIDTH = 10;
 /** Failures that are written out below a grid. */
@@ -41,21 +26,13 @@ const SHOWN_REASONS = 5;
 
 /** One grid a job of what a run did: vessels down, dates across. */
 export function formatCoverage(results: readonly DayResult[]): string {
-  const byJob = Map.groupBy(results, ({ day }) => day.job);
-  return [...byJob]
-    .map(([job, ofJob]) => {
-      const texts = new Map(ofJob.map((result) => [placeOf(result.day), resultCell(result)]));
-      const grid: Grid = {
-        vessels: [...new Set(ofJob.map(({ day }) => day.vessel))].sort(),
-        dates: [...new Set(ofJob.map(({ day }) => day.date))].sort(),
-        textOf: (vessel, date) => texts.get(placeOf({ vessel, date })),
-      };
-      return formatWide(job, grid, widest(texts.values())).join('\n');
-    })
+  const byJob = [...Map.groupBy(results, ({ day }) => day.job)];
+  return byJob
+    .map(([job, ofJob]) =>
+      formatWide(job, gridOf(ofJob), widest(ofJob.map(resultCell)), resultCell).join('\n'),
+    )
     .join('\n\n');
 }
-
-const placeOf = ({ vessel, date }: Pick<VesselDay, 'vessel' | 'date'>) => `${vessel}/${date}`;
 
 function resultCell(result: DayResult): string {
   if (result.status === 'unchanged') return 'unchanged';
@@ -80,28 +57,17 @@ export function formatStatus(shown: ShownCoverage, columns: number, colours: Col
 }
 
 function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
-  const byDate = (of: readonly Coverage[]) => new Map(of.map((cell) => [cell.day.date, cell]));
-  const ofVessels = Map.groupBy(cells, ({ day }) => day.vessel);
-  const byPlace = new Map([...ofVessels].map(([vessel, of]) => [vessel, byDate(of)]));
-  const vessels = [...byPlace.keys()].sort();
-  const dates = [...new Set(cells.map(({ day }) => day.date))].sort();
-  const cellOf = (vessel: string, date: string) => byPlace.get(vessel)?.get(date);
-  const mostRows = cells.reduce(
-    (most, { state, rows }) => (state === 'published' ? Math.max(most, rows ?? 0) : most),
-    0,
-  );
+  const grid = gridOf(cells);
+  const published = ({ state, rows }: Coverage) => (state === 'published' ? (rows ?? 0) : 0);
+  const mostRows = cells.reduce((most, cell) => Math.max(most, published(cell)), 0);
   const states = COVERAGE_STATES.filter((state) => summary.totals[state] > 0);
   const width = widest(states.map((state) => wideCell(state, mostRows)));
-  const wide = (vessel: string, date: string) => {
-    const cell = cellOf(vessel, date);
-    return cell && paint(colours, STYLES[cell.state], wideCell(cell.state, cell.rows ?? 0));
-  };
-  if (wideColumns(job, { vessels, dates }, width) <= columns)
-    return formatWide(job, { vessels, dates, textOf: wide }, width);
-  const symbols = new Map(states.map((state) => [state, paint(colours, STYLES[state], SYMBOLS[state])]));
-  const narrow = (vessel: string, date: string) => symbols.get(cellOf(vessel, date)?.state ?? 'not-due');
+  const wide = ({ state, rows }: Coverage) => paint(colours, SIGNS[state][1], wideCell(state, rows ?? 0));
+  if (labelWidth(job, grid) + grid.dates.length * (GAP.length + width) <= columns)
+    return formatWide(job, grid, width, wide);
+  const symbols = new Map(states.map((state) => [state, paint(colours, SIGNS[state][1], SIGNS[state][0])]));
   const legend = states.map((state) => `${symbols.get(state)} ${stateWord(state)}`).join(GAP);
-  return [...formatNarrow(job, { vessels, dates, textOf: narrow }, columns), '', legend];
+  return [...formatNarrow(job, grid, columns, ({ state }) => symbols.get(state)!), '', legend];
 }
 
 function wideCell(state: CoverageState, rows: number): string {
@@ -150,7 +116,7 @@ function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
   const lines = groups.slice(0, SHOWN_REASONS).map(([first, ...others]) => {
     const { state, day, reason } = first!;
     const more = others.length === 0 ? '' : ` (and ${formatCount(others.length)} more of this kind)`;
-    return `${paint(colours, STYLES[state], `${state}:`)} ${day.vessel}/${day.date}: ${reason}${more}`;
+    return `${paint(colours, SIGNS[state][1], `${state}:`)} ${day.vessel}/${day.date}: ${reason}${more}`;
   });
   if (begun > 0) lines.push(`${formatCount(begun)} broken off: the next run goes on where they stopped`);
   return lines.length === 0 ? [] : ['', ...lines];
@@ -164,72 +130,65 @@ function withoutDay(message: string, day: VesselDay): string {
   return place === undefined ? message : message.slice(place.length + 2);
 }
 
-/**
- * The layout of a grid, vessels down and dates across: a column of texts for each date, or a character where there is no
- * room for them.
- */
-
-/** What stands in a grid; of a large fleet its texts are made a line at a time. */
-export interface Grid {
+/** What is known of vessel-days, vessels down and dates across; undefined: there is no such vessel-day. */
+interface Grid<Cell> {
   /** Both sorted. */
   readonly vessels: readonly string[];
   readonly dates: readonly string[];
-  /** Undefined: there is no such vessel-day. */
-  textOf(vessel: string, date: string): string | undefined;
+  cellOf(vessel: string, date: string): Cell | undefined;
 }
 
-type GridSize = Pick<Grid, 'vessels' | 'dates'>;
-
-export const GAP = '  ';
-
-/** Columns of the screen that `formatWide` takes. */
-function wideColumns(job: string, grid: GridSize, width: number): number {
-  return labelWidth(job, grid) + grid.dates.length * (GAP.length + width);
+/** Of a large fleet its texts are made a line at a time. */
+function gridOf<Cell extends { readonly day: VesselDay }>(cells: readonly Cell[]): Grid<Cell> {
+  const byDate = (of: readonly Cell[]) => new Map(of.map((cell) => [cell.day.date, cell]));
+  const ofVessels = Map.groupBy(cells, ({ day }) => day.vessel);
+  const byPlace = new Map([...ofVessels].map(([vessel, of]) => [vessel, byDate(of)]));
+  return {
+    vessels: [...byPlace.keys()].sort(),
+    dates: [...new Set(cells.map(({ day }) => day.date))].sort(),
+    cellOf: (vessel, date) => byPlace.get(vessel)?.get(date),
+  };
 }
 
-function labelWidth(job: string, grid: GridSize): number {
-  return Math.max(job.length, grid.vessels[0]?.length ?? 0);
+const GAP = '  ';
+
+function labelWidth(job: string, { vessels }: Pick<Grid<unknown>, 'vessels'>): number {
+  return Math.max(job.length, vessels[0]?.length ?? 0);
 }
 
 /** Every text in a column `width` wide. */
-function formatWide(job: string, grid: Grid, width: number): string[] {
-  const { dates } = grid;
+function formatWide<Cell>(job: string, grid: Grid<Cell>, width: number, textOf: (cell: Cell) => string) {
   const label = labelWidth(job, grid);
   const line = (head: string, texts: readonly string[]) =>
     [head.padEnd(label), ...texts.map((text) => ' '.repeat(width - widthOf(text)) + text)].join(GAP);
-  const rowOf = (vessel: string) => dates.map((date) => grid.textOf(vessel, date) ?? '');
-  return [line(job, dates), ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel)))];
+  const text = (cell: Cell | undefined) => (cell === undefined ? '' : textOf(cell));
+  const rowOf = (vessel: string) => grid.dates.map((date) => text(grid.cellOf(vessel, date)));
+  return [line(job, grid.dates), ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel)))];
 }
 
 /** As many dates at a time as there are columns for, each text of one character. */
-function formatNarrow(job: string, grid: Grid, columns: number): string[] {
-  const perBlock = Math.max(8, columns - labelWidth(job, grid) - GAP.length);
-  const blocks: string[][] = [];
-  for (let at = 0; at < grid.dates.length; at += perBlock) {
-    const block = formatBlock(job, grid, grid.dates.slice(at, at + perBlock));
-    blocks.push(at === 0 ? block : ['', ...block]);
-  }
-  return blocks.flat();
-}
-
-function formatBlock(job: string, grid: Grid, dates: readonly string[]): string[] {
-  const label = labelWidth(job, grid);
+function formatNarrow<Cell>(
+  job: string,
+  { vessels, dates: all, cellOf }: Grid<Cell>,
+  columns: number,
+  textOf: (cell: Cell) => string,
+): string[] {
+  const label = labelWidth(job, { vessels });
+  const perBlock = Math.max(8, columns - label - GAP.length);
   const line = (head: string, text: string) => `${head.padEnd(label)}${GAP}${text}`.trimEnd();
-  const rowOf = (vessel: string) => dates.map((date) => grid.textOf(vessel, date) ?? ' ').join('');
-  const dayOf = (date: string) => Number(date.slice(8));
-  const firsts = dates.filter((date) => dayOf(date) === 1);
-  const fifths = dates.filter((date) => dayOf(date) % 5 === 0);
-  return [
-    line(
-      job,
-      ruler(dates, [...firsts, dates[0]!], (date) => date.slice(0, 7)),
-    ),
-    line(
-      '',
-      ruler(dates, [...firsts, ...fifths], (date) => date.slice(8)),
-    ),
-    ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel))),
-  ];
+  const text = (cell: Cell | undefined) => (cell === undefined ? ' ' : textOf(cell));
+  const lines: string[] = [];
+  for (let at = 0; at < all.length; at += perBlock) {
+    const dates = all.slice(at, at + perBlock);
+    const firsts = dates.filter((date) => date.endsWith('-01'));
+    const fifths = dates.filter((date) => Number(date.slice(8)) % 5 === 0);
+    const months = ruler(dates, [...firsts, dates[0]!], (date) => date.slice(0, 7));
+    const days = ruler(dates, [...firsts, ...fifths], (date) => date.slice(8));
+    const rowOf = (vessel: string) => dates.map((date) => text(cellOf(vessel, date))).join('');
+    const rows = vessels.map((vessel) => line(vessel, rowOf(vessel)));
+    lines.push(...(at === 0 ? [] : ['']), line(job, months), line('', days), ...rows);
+  }
+  return lines;
 }
 
 /** Labels above their dates; of those that would touch, the one that is marked first. */

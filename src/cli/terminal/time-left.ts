@@ -106,12 +106,7 @@ function workOf({ planned, finished, finishedRows, underWay }: JobWork) {
 }
 
 /** Work and rows a second; undefined while the job has not begun. Adds `now` to the samples. */
-function rateOf(
-  samples: Sample[],
-  now: Sample,
-  isTurn: boolean,
-  hasFinished: boolean,
-): { work: number; rows: number } | undefined {
+function rateOf(samples: Sample[], now: Sample, isTurn: boolean, hasFinished: boolean) {
   // Until it is the job's turn, it has not begun; of the time without a row, the first moment and the last are kept.
   if (now.done === 0) samples.length = isTurn ? Math.min(samples.length, 1) : 0;
   samples.push(now);

@@ -52,10 +52,7 @@ export class SqlConnection {
     return await this.stream(explain === undefined ? query : sql`${explain} ${query}`);
   }
 
-  /**
-   * Throws ConfigError `sql` unless DuckDB itself, having prepared it, says that the statement gives rows and changes
-   * nothing. That is planned as if it were to be run: it costs as much as reading a small object.
-   */
+  /** Throws ConfigError `sql` unless DuckDB, having prepared it, says that it only reads. That costs as much as reading a small object. */
   async expectQuery(statement: Sql): Promise<void> {
     await this.#expectOne(statement);
     const prepared = await this.#connection.prepare(statement);

@@ -1,8 +1,4 @@
-/**
- * The one way to open a DuckDB of ours: it may touch the given folders and nothing else, loads and installs no
- * extension, spills into its own folder, counts in UTC, and nobody can change that any more. Loaded when it is first
- * needed.
- */
+/** The one way to open a DuckDB: it touches the given folders only, loads no extension, counts in UTC, and nobody can change that. */
 import { join } from 'node:path';
 import { SqlConnection } from './connection.ts';
 import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';

@@ -37,10 +37,7 @@ export interface Spelling {
   readonly literal: (text: string) => Sql;
 }
 
-/**
- * What is unseen, and what stands in a script for a statement's end or something to be filled in: `;`, `{{ x }}` of dbt, notebooks
- * and Jinja, `${x}` of Spark, `$(x)` and `$x` of sqlcmd and notebooks, `&x` and `<% x %>` of Snowflake.
- */
+/** Unseen characters, statements' ends, and templates: `{{ x }}` of dbt, `${x}` of Spark, `$(x)` of sqlcmd, `&x` and `<% x %>` of Snowflake. */
 const NOT_PLAIN = String.raw`[;{}&\\]|\$(?=[\w({])|<(?=%)|${UNSEEN_CHAR}`;
 const FIRST_NOT_PLAIN = new RegExp(NOT_PLAIN, 'u');
 const NOT_PLAIN_OR_QUOTE = new RegExp(`${NOT_PLAIN}|'`, 'gu');

@@ -17,10 +17,7 @@ export interface ColumnBatch {
   readonly seriesCodes: Int32Array;
   /** LONG, DOUBLE or JSON_TEXT. */
   readonly kinds: Uint8Array;
-  /**
-   * One 8-byte cell a row, in two views of the same buffer: `longs[i]` where kind is LONG, `doubles[i]` where
-   * it is DOUBLE. Where it is JSON_TEXT, `longs[i]` is the row's entry number in `jsonText`.
-   */
+  /** One 8-byte cell a row, in two views of one buffer: by `kinds` a long, a double, or the entry number in `jsonText`. */
   readonly longs: BigInt64Array;
   readonly doubles: Float64Array;
   /** The same buffer as 32-bit words, two a row, little-endian (low word first): avoids BigInt on hot paths. */

@@ -7,6 +7,7 @@ export interface TimeSpan {
   lastMicros: Micros;
 }
 
+/** What is known of one series in one hour (or window) of a day. */
 export interface HourCount extends TimeSpan {
   count: number;
 }
@@ -62,9 +63,9 @@ export class DayCounts {
   }
 
   #placeToFill(timeSeriesId: string): number {
-    const known = this.#placeOf(timeSeriesId);
-    if (known >= 0) return known;
-    const place = this.#places.size * SERIES_CELLS;
+    const known = this.#places.get(timeSeriesId);
+    if (known !== undefined) return known;
+    const place = this.#end;
     if (place === this.#cells.length) {
       const wider = new Float64Array(Math.max(2 * place, this.#firstSeries * SERIES_CELLS));
       wider.set(this.#cells);
@@ -74,57 +75,70 @@ export class DayCounts {
     return place;
   }
 
+  /** Behind the cells of the last series. */
+  get #end(): number {
+    return this.#places.size * SERIES_CELLS;
+  }
+
   ids(): Iterable<string> {
     return this.#places.keys();
   }
 
-  /** Where the cells of a series begin; -1: it has no reading. */
-  #placeOf(timeSeriesId: string): number {
-    return this.#places.get(timeSeriesId) ?? -1;
-  }
-
+  /** Undefined where the series has no reading in the hour. */
   hour(timeSeriesId: string, hour: number): HourCount | undefined {
     if (!this.hasHour(timeSeriesId, hour)) return undefined;
-    const at = this.#placeOf(timeSeriesId) + hour;
+    const at = this.#places.get(timeSeriesId)! + hour;
     const cells = this.#cells;
     return { count: cells[at]!, firstMicros: cells[at + FIRSTS]!, lastMicros: cells[at + LASTS]! };
   }
 
   hasHour(timeSeriesId: string, hour: number): boolean {
-    const place = this.#placeOf(timeSeriesId);
-    return place >= 0 && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
+    const place = this.#places.get(timeSeriesId);
+    return place !== undefined && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
   }
 
   /** Hours in which the series has readings, ascending. */
   hours(timeSeriesId: string): number[] {
-    const place = this.#placeOf(timeSeriesId);
     const hours: number[] = [];
-    for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++)
-      if (this.#cells[place + hour] !== 0) hours.push(hour);
+    for (let hour = 0; hour < DAY_HOURS; hour++) if (this.hasHour(timeSeriesId, hour)) hours.push(hour);
     return hours;
   }
 
+  /** Readings of one hour over all series. */
   hourTotal(hour: number): number {
     let total = 0;
-    const end = this.#places.size * SERIES_CELLS;
-    if (isHourOfDay(hour)) for (let at = hour; at < end; at += SERIES_CELLS) total += this.#cells[at]!;
+    if (isHourOfDay(hour)) for (let at = hour; at < this.#end; at += SERIES_CELLS) total += this.#cells[at]!;
     return total;
   }
 
   seriesTotal(timeSeriesId: string): number {
+    const place = this.#places.get(timeSeriesId);
+    return place === undefined ? 0 : this.#totalOf(place, place + SERIES_CELLS);
+  }
+
+  total(): number {
+    return this.#totalOf(0, this.#end);
+  }
+
+  #totalOf(from: number, to: number): number {
     let total = 0;
-    const place = this.#placeOf(timeSeriesId);
-    for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++) total += this.#cells[place + hour]!;
+    for (let place = from; place < to; place += SERIES_CELLS)
+      for (let at = place; at < place + DAY_HOURS; at++) total += this.#cells[at]!;
     return total;
   }
 
   /** First and last reading of one series, or undefined where it has none. */
   seriesSpan(timeSeriesId: string): TimeSpan | undefined {
-    const place = this.#placeOf(timeSeriesId);
-    return place < 0 ? undefined : this.#spanOfCells(place, place + SERIES_CELLS);
+    const place = this.#places.get(timeSeriesId);
+    return place === undefined ? undefined : this.#spanOf(place, place + SERIES_CELLS);
   }
 
-  #spanOfCells(from: number, to: number): TimeSpan | undefined {
+  /** Earliest and latest reading, or undefined for an empty day. */
+  span(): TimeSpan | undefined {
+    return this.#spanOf(0, this.#end);
+  }
+
+  #spanOf(from: number, to: number): TimeSpan | undefined {
     const cells = this.#cells;
     let firstMicros = Number.POSITIVE_INFINITY;
     let lastMicros = Number.NEGATIVE_INFINITY;
@@ -137,36 +151,22 @@ export class DayCounts {
     return firstMicros === Number.POSITIVE_INFINITY ? undefined : { firstMicros, lastMicros };
   }
 
-  total(): number {
-    let total = 0;
-    const cells = this.#cells;
-    const end = this.#places.size * SERIES_CELLS;
-    for (let place = 0; place < end; place += SERIES_CELLS)
-      for (let at = place; at < place + DAY_HOURS; at++) total += cells[at]!;
-    return total;
-  }
-
   /** Series with at least one reading. */
   seriesCount(): number {
     return this.#places.size;
   }
 
-  span(): TimeSpan | undefined {
-    return this.#spanOfCells(0, this.#places.size * SERIES_CELLS);
-  }
-
+  /** The same counts and times in the same hours. */
   equals(other: DayCounts): boolean {
     if (other === this) return true;
-    const ids = [...this.#places.keys()];
-    return other.#places.size === ids.length && ids.every((id) => this.#hasCellsOf(other, id));
-  }
-
-  #hasCellsOf(other: DayCounts, id: string): boolean {
-    const [ours, theirs] = [this.#cells, other.#cells];
-    const [from, to] = [this.#placeOf(id), other.#placeOf(id)];
-    if (to < 0) return false;
-    // Cells of no reading are 0, times too.
-    for (let cell = 0; cell < SERIES_CELLS; cell++) if (ours[from + cell] !== theirs[to + cell]) return false;
+    if (other.#places.size !== this.#places.size) return false;
+    for (const [id, from] of this.#places) {
+      const to = other.#places.get(id);
+      if (to === undefined) return false;
+      // Cells of no reading are 0, times too.
+      for (let cell = 0; cell < SERIES_CELLS; cell++)
+        if (this.#cells[from + cell] !== other.#cells[to + cell]) return false;
+    }
     return true;
   }
 

@@ -5,10 +5,7 @@
  * other way out. Stored rows and metadata stay exact: this is for what people read.
  */
 
-/**
- * What steers a terminal or cannot be seen: controls (C0, DEL, C1), line and paragraph separators, marks for the
- * direction of text, zero-width and other characters without a shape, and halves of surrogate pairs.
- */
+/** Controls, line and paragraph separators, direction marks, characters without a shape, halves of surrogate pairs. */
 export const UNSEEN_CHAR = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`;
 const UNSEEN = new RegExp(`${UNSEEN_CHAR}+`, 'gu');
 /** The same within lines. */

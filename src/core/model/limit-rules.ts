@@ -1,7 +1,4 @@
-/**
- * How the limits adapt to refusals. The rules hold in one process and, said once more in Lua (redis/lua), for all that share
- * a limit in Redis. Pure; times are of a clock that never goes back.
- */
+/** How the limits adapt to refusals, in one process and, said again in Lua (redis/lua), for all who share one. Pure; monotonic times. */
 
 export const CONCURRENCY_LIMIT_RULES = {
   /** A 429 lowers the concurrency limit once in such a time. */

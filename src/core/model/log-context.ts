@@ -1,7 +1,4 @@
-/**
- * What the lines of a log have in common while something is done: its vessel-day and epoch, its request. It follows the
- * calls by itself, so that no line can be without it, whoever writes it.
- */
+/** What the lines of a log have in common while something is done. It follows the calls, so that no line is without it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** Names are those of docs/monitoring.md. */

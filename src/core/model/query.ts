@@ -7,10 +7,7 @@ export type ApiVersion = (typeof API_VERSIONS)[number];
 /** UTC dates after which a version is deactivated; the others have no end that is known. */
 export const API_VERSION_ENDS: Readonly<Partial<Record<ApiVersion, string>>> = { '2025-10-31': '2027-03-10' };
 
-/**
- * Domains of flat names: that of the contract, and a name of its own that some services give it. The first that a service
- * has names its series.
- */
+/** Domains of flat names: the contract's, and the name that some services give it. The first that a service has is used. */
 export const FLAT_DOMAINS = ['flat', 'raalabs'] as const;
 
 /** The two shapes that the versions give to metadata and statistics. */
@@ -24,10 +21,7 @@ export function wireShape(version: ApiVersion): WireShape {
 export type Family = 'measurements' | 'metadata' | 'statistics';
 export type Transport = 'ndjson' | 'json' | 'parquet';
 
-/**
- * One request to the query service, before it is put into HTTP.
- * `expressions` are `<domain>/<expression>` as in a POST body, unencoded. The client chooses GET or POST.
- */
+/** One request to the query service; `expressions` are unencoded. The client chooses GET or POST. */
 export interface QueryRequest {
   readonly family: Family;
   readonly expressions: readonly string[];
@@ -51,9 +45,6 @@ export interface QueryResponse {
   readonly contentType: string;
   /** The id that the service has of the request. */
   readonly requestId: string;
-  /**
-   * Decompressed bytes of the body. Reading it holds one slot of the concurrency limit until it ends, throws or is
-   * returned early. Throws RetriableError when the body breaks off or stays idle.
-   */
+  /** Decompressed. Reading it holds a slot of the concurrency limit. Throws RetriableError when it breaks off or stays idle. */
   readonly body: Body;
 }

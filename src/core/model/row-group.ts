@@ -2,10 +2,7 @@
 export const ROW_GROUP_ROWS = 524_288;
 /** The same for statistics, whose rows are many times wider. */
 export const STATISTICS_ROW_GROUP_ROWS = 65_536;
-/**
- * Bytes of JSON text after which a row group closes in the same way, however few its rows: a row group is held in
- * memory several times while it is encoded. A constant of the format.
- */
+/** The same by bytes of JSON text: a row group is held in memory several times while it is encoded. */
 export const ROW_GROUP_TEXT_BYTES = 64 * 1024 * 1024;
 /** Least size of a part: a constant of the format (and S3's own minimum for all parts but the last). */
 const PART_BYTES = 5 * 1024 * 1024;

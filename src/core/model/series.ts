@@ -37,10 +37,7 @@ export interface SeriesMetadata {
   readonly domainsJson: string;
 }
 
-/**
- * Series that a vessel-day may have, and that one answer may name: a process holds some 2 kB of each while it counts
- * them. Vessels have some thousands.
- */
+/** Series of a vessel-day, and of one answer: a process holds some 2 kB of each. Vessels have some thousands. */
 export const MAX_SERIES = 50_000;
 
 /** One row of a statistics answer, whichever version it came in: one window of one series. */

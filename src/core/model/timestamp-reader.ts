@@ -42,10 +42,7 @@ export class TimestampReader {
   #word2 = 0;
   #word3 = 0;
 
-  /**
-   * Microseconds between `minuteMicros` and the timestamp whose first byte is at `start`, or OTHER_TIMESTAMP for any
-   * other shape. In two parts, since returning one large number costs an object a row. The window is padded.
-   */
+  /** Microseconds since `minuteMicros`, or OTHER_TIMESTAMP: returning one large number costs an object a row. The window is padded. */
   microsOfMinuteAt(bytes: Uint8Array, view: DataView, start: number): number {
     if (
       view.getInt32(start, true) !== this.#word0 ||

@@ -3,10 +3,7 @@
 /** By OpenTelemetry's names where it has some, else `vessel_export.…`. What is undefined is left out. No secrets. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/**
- * One vessel-day in this process; within it the steps of DESIGN one after another, row groups and writes to the lake.
- * The steps: claim, count, fetch, verify, seal, publish.
- */
+/** One vessel-day in this process; within it its steps one after another, row groups, and writes to the lake. */
 export type SpanName =
   | 'vessel-day'
   | 'claim'

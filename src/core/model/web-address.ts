@@ -1,7 +1,4 @@
-/**
- * What an address says, by the parser that the client connects with: never by its text, which has many spellings
- * (`HTTP://`, `http:\\`, a tab in the scheme, 127.0.0.1 as a number).
- */
+/** What an address says, by the parser that the client connects with: never by its text, which has many spellings. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Bound on the service's address, which stands in every receipt: no request could be longer. */
@@ -13,11 +10,7 @@ export function readWebAddress(text: string): URL | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/**
- * Would what is sent there travel in clear over a network? True without TLS whose certificates are checked, to any host but
- * this machine's own addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`)
- * may be looked up elsewhere.
- */
+/** True without TLS whose certificates are checked, to any host but this machine's own addresses and the name `localhost`. */
 export function isInClear(url: URL, isTlsChecked = true): boolean {
   return !(isTlsChecked && isTls(url)) && !isLoopbackHost(url.hostname);
 }
@@ -41,10 +34,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
-/**
- * Is an address among these? Of addresses and networks separated by commas (`10.0.0.0/8, fd00::1`); undefined for any other
- * text, and for a network wider than any private one: two halves of everything are everything too.
- */
+/** A test against addresses and networks separated by commas; undefined for other text, and for networks wider than private ones. */
 export function readNetworks(text: string): ((address: string | undefined) => boolean) | undefined {
   const list = new BlockList();
   for (const one of text.split(',')) {

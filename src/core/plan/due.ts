@@ -80,20 +80,14 @@ export function isToDo({ state }: { readonly state: DayState }): boolean {
   return state === 'missing' || state === 'stale';
 }
 
-/**
- * A day is due `settle` after it ends, by both clocks where the service's is known. Metadata has no history at the
- * service: a snapshot is due on the day itself, and never for a day that is over.
- */
+/** Due `settle` after the day's end, by both clocks where the service's is known; a snapshot is due on the day itself only. */
 export function isDue(job: Job, date: string, nowMs: number, serverNowMs?: number): boolean {
   const { fromMs, toMs } = duringMs(job, date);
   const isDueHere = nowMs >= fromMs && nowMs < toMs;
   return isDueHere && (serverNowMs === undefined || isDueByService(job, date, serverNowMs));
 }
 
-/**
- * Is a day over by the service's clock, and settled; for a snapshot, has it begun? Whether it is over for a snapshot is
- * for the clock that names the day: the request may have waited in a line past midnight.
- */
+/** Is a day over and settled by the service's clock; for a snapshot, has it begun? Its end is for the clock that names the day. */
 export function isDueByService(job: Job, date: string, serverNowMs: number): boolean {
   const toleranceMs = job.dataset === 'metadata' ? SNAPSHOT_TOLERANCE_MS : 0;
   return serverNowMs >= duringMs(job, date).fromMs - toleranceMs;

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiVersion, Job } from '../model/index.ts';
 
-/**
- * Hash of the settings that decide what a published day holds: dataset, select, window, aggregations,
- * transport, API version. Another hash makes a published day stale.
- */
+/** Hash of the settings that decide what a published day holds. Another hash makes it stale. */
 export function settingsHash(job: Job, apiVersion: ApiVersion): string {
   const content = {
     dataset: job.dataset,

@@ -12,10 +12,7 @@ export type SlicedFamily = 'measurements' | 'statistics';
 /** Slices that must get through before twice the length is tried: at first, and at most as it fails again and again. */
 const MIN_PASSES = 4;
 const MAX_PASSES = 64;
-/**
- * Shorter slices are about a vessel's data at that time, and not about the service: a job does not remember them, and
- * a vessel-day soon tries longer ones. Of longer ones a day has so few that nothing need be tried.
- */
+/** Shorter slices are about the data at that time: a job does not remember them. Longer ones are too few to try. */
 const SHORT_MICROS = MICROS_PER_HOUR;
 /** A job tries twice the length again after such a time. */
 const REMEMBERED_MS = 300_000;
@@ -60,11 +57,9 @@ export function createSliceLength(
 export function createSliceLengths(clock: Clock) {
   const known = new Map<string, { readonly maxMicros: Micros; readonly atMs: number }>();
   function startOf(key: string): Micros {
-    const learned = known.get(key);
-    if (learned === undefined) return Infinity;
-    const steps = Math.floor((clock.monotonicMs() - learned.atMs) / REMEMBERED_MS);
-    const maxMicros = learned.maxMicros * 2 ** steps;
-    return maxMicros < MICROS_PER_DAY ? maxMicros : Infinity;
+    const { maxMicros = Infinity, atMs = 0 } = known.get(key) ?? {};
+    const grownMicros = maxMicros * 2 ** Math.floor((clock.monotonicMs() - atMs) / REMEMBERED_MS);
+    return grownMicros < MICROS_PER_DAY ? grownMicros : Infinity;
   }
   return {
     /** For a vessel-day that begins. */

@@ -59,27 +59,25 @@ export function splitTimeSlice(
   const middle = (fromMicros + toMicros) / 2;
   const cut = Math.round(middle / stepMicros) * stepMicros;
   if (cut <= fromMicros || cut >= toMicros) return undefined;
-  return [
+  const [before, after] = [
     { fromMicros, toMicros: cut },
     { fromMicros: cut, toMicros },
   ];
+  return [before, after];
 }
 
 /** A range in `pieces` of equal length, cut at whole seconds; fewer where a piece would be under a second. */
 function cutEvenly(range: TimeRange, pieces: number): TimeRange[] {
   const seconds = Math.floor((range.toMicros - range.fromMicros) / MICROS_PER_SECOND);
   const count = Math.max(1, Math.min(pieces, seconds));
-  const cuts: TimeRange[] = [];
-  let fromMicros = range.fromMicros;
-  for (let piece = 1; piece <= count; piece++) {
-    const toMicros =
-      piece === count
-        ? range.toMicros
-        : range.fromMicros + Math.floor((seconds * piece) / count) * MICROS_PER_SECOND;
-    cuts.push({ fromMicros, toMicros });
-    fromMicros = toMicros;
-  }
-  return cuts;
+  const cutAt = (piece: number) =>
+    piece === count
+      ? range.toMicros
+      : range.fromMicros + Math.floor((seconds * piece) / count) * MICROS_PER_SECOND;
+  return Array.from({ length: count }, (_, piece) => ({
+    fromMicros: cutAt(piece),
+    toMicros: cutAt(piece + 1),
+  }));
 }
 
 /** Time slices of whole windows of a statistics job that hold at most about `targetWindows` windows × series each. */
@@ -91,11 +89,9 @@ export function planWindowSlices(
 ): TimeRange[] {
   const day = dayRange(date);
   const windows = Math.max(1, Math.floor(targetWindows / Math.max(1, seriesCount)));
+  const stepMicros = windows * windowMicrosOf(job);
   const slices: TimeRange[] = [];
-  for (let fromMicros = day.fromMicros; fromMicros < day.toMicros; ) {
-    const toMicros = Math.min(day.toMicros, fromMicros + windows * windowMicrosOf(job));
-    slices.push({ fromMicros, toMicros });
-    fromMicros = toMicros;
-  }
+  for (let { fromMicros } = day; fromMicros < day.toMicros; fromMicros += stepMicros)
+    slices.push({ fromMicros, toMicros: Math.min(day.toMicros, fromMicros + stepMicros) });
   return slices;
 }

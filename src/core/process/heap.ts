@@ -5,9 +5,8 @@ let wishes = 0;
 
 /**
  * Collects the old generation when it has doubled, not when it is four times as large, until the returned function is called.
- * For code that reads gigabytes and keeps little of it. A reconcile of a thousand vessels takes 230 MB so, and 400 MB
- * without; and a fifth more time. A scheduler that has planned two nights of ten thousand vessels has 370 MB, and 450
- * MB without.
+ * For code that reads gigabytes and keeps little of it. A reconcile of a thousand vessels takes 230 MB so, 400 MB without, and
+ * a fifth more time.
  */
 export function collectEarly(): () => void {
   if (wishes++ === 0) setFlagsFromString('--heap-growing-percent=100');

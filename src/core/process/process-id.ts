@@ -2,10 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessId } from '../model/index.ts';
 
-/**
- * This process. On Linux the host part names the boot and the pid name space too: two containers may share a
- * host name, and a pid of one says nothing in the other.
- */
+/** On Linux the host part names boot and pid name space too: a pid of one container says nothing in another. */
 export function thisProcess(): ProcessId {
   return { host: [hostname(), ...linuxNames()].join('/'), pid: process.pid };
 }

@@ -14,10 +14,7 @@ type FoundText =
 /** No secret is longer; who names a larger file means another. */
 const MAX_SECRET_BYTES = 65_536;
 
-/**
- * What `name` is in an environment, or in the file that `<name>_FILE` names, without the end of its last line. Undefined
- * where neither is set, or is empty. A fault names the variable and the file, and never what is in it.
- */
+/** What `name` or its `_FILE` says, without the last line end; undefined where neither does. A fault never shows the content. */
 export function findSecret(name: string, env: Environment): FoundText | undefined {
   const text = env[name] || undefined;
   const path = env[`${name}_FILE`] || undefined;

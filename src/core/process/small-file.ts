@@ -7,10 +7,7 @@ type ReadText =
   | { readonly text: string; readonly mode: number; readonly fault?: undefined }
   | { readonly fault: string; readonly code?: string | undefined };
 
-/**
- * Read a file that is one: UTF-8, at most `maxBytes`; `what` it should be is for the fault (`a job`). Nobody waits for
- * whoever should write into a pipe. A fault has the system's code where it has one; `EISDIR` is that of a folder.
- */
+/** Reads UTF-8 of at most `maxBytes`; `what` it should be is for the fault. Never waits for a pipe. A folder's code is `EISDIR`. */
 export function readSmallText(path: string, maxBytes: number, what: string): ReadText {
   try {
     // Opening a device may already do something.

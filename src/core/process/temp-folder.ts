@@ -1,7 +1,4 @@
-/**
- * Temporary folders that do not outlive their process for long: each is named by the process that made it, and
- * whoever makes the next one removes those of processes that were killed.
- */
+/** Temporary folders named by their process: whoever makes the next one removes those of processes that were killed. */
 import { createHash } from 'node:crypto';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,20 +12,14 @@ export interface TempFolder {
 /** `<what for>-<host>-<pid>-<random>` */
 const NAME = /^vessel-export-[a-z]+-(?<host>[0-9a-f]{8})-(?<pid>\d+)-/;
 
-/**
- * A new folder in `parent`; `purpose` (lower-case letters) is part of its name. Throws the file system's error when
- * it cannot be made.
- */
+/** A new folder in `parent`; `purpose` (lower-case letters) is part of its name. Throws the file system's error. */
 export async function openTempFolder(parent: string, purpose: string): Promise<TempFolder> {
   await sweepTempFolders(parent);
   const path = await mkdtemp(join(parent, `vessel-export-${purpose}-${hostTag()}-${process.pid}-`));
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
-/**
- * Remove the folders in `parent` of processes of this user that are certainly dead: the same host, boot and pid name space,
- * and no such process. Another user's folder may have such a name too. What cannot be removed is in nobody's way.
- */
+/** Removes folders in `parent` of this user's processes that are certainly dead. What cannot be removed is in nobody's way. */
 export async function sweepTempFolders(parent: string): Promise<void> {
   const self = thisProcess();
   const here = hostTag();

@@ -12,10 +12,7 @@ import {
 } from '../model/index.ts';
 import { firstThree } from './day-totals.ts';
 
-/**
- * What was fetched and what the source counts disagree, or the source's statistics with themselves: both may be
- * over when it is asked again.
- */
+/** Fetched and counted disagree, or the statistics with themselves: it may be over when asked again. */
 export class CountsDisagreeError extends DataError {
   /** `disagreement`: a clause that says what disagrees with what, with both. */
   constructor(day: VesselDay, disagreement: string) {
@@ -93,11 +90,8 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   const ids = new Set([...ours.ids(), ...source.ids()]);
   for (const timeSeriesId of [...ids].sort()) {
     for (const hour of options.precision.grain === 'hour' ? hoursOf(timeSeriesId, ours, source) : [null]) {
-      const found = compareOne(
-        countIn(ours, timeSeriesId, hour),
-        countIn(source, timeSeriesId, hour),
-        options,
-      );
+      const [a, b] = [countIn(ours, timeSeriesId, hour), countIn(source, timeSeriesId, hour)];
+      const found = compareOne(a, b, options);
       if (found !== undefined) disagreements.push({ timeSeriesId, hour, ...found });
     }
   }
@@ -118,13 +112,12 @@ function compareOne(
   if (policy === 'exact' ? ours !== source : ours < source) return { ours, source };
   if (a === undefined || b === undefined) return undefined;
   // Readings that the source does not count yet may lie before and after those that it does.
-  const [before, after] = ours > source ? [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY] : [0, 0];
-  const { earlyMicros, lateMicros } = precision;
+  const any = ours > source && Number.POSITIVE_INFINITY;
   const sameFirst = isSameTime(a.firstMicros, b.firstMicros, {
-    earlyMicros: earlyMicros + before,
-    lateMicros,
+    ...precision,
+    ...(any && { earlyMicros: any }),
   });
-  const sameLast = isSameTime(a.lastMicros, b.lastMicros, { earlyMicros, lateMicros: lateMicros + after });
+  const sameLast = isSameTime(a.lastMicros, b.lastMicros, { ...precision, ...(any && { lateMicros: any }) });
   return sameFirst && sameLast ? undefined : { ours, source, times: { ours: spanOf(a), source: spanOf(b) } };
 }
 

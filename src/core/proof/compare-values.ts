@@ -24,12 +24,9 @@ export interface SourceSeries {
 }
 
 interface ValueComparison {
-  readonly differences: readonly {
-    readonly aggregation: string;
-    readonly lake: string;
-    readonly source: string;
-  }[];
-  readonly missing: readonly string[];
+  readonly differences: { readonly aggregation: string; readonly lake: string; readonly source: string }[];
+  /** Aggregations that the service gave no value of. */
+  readonly missing: string[];
 }
 
 /** Compare first and last times and values of one series. Its counts are known to be equal. */
@@ -52,12 +49,8 @@ export function compareSeries(
   return { differences, missing };
 }
 
-export function compareValues(
-  rows: SeriesRows,
-  answered: AnsweredValues,
-): { differences: ValueComparison['differences'][number][]; missing: string[] } {
-  const differences: ValueComparison['differences'][number][] = [];
-  const missing: string[] = [];
+export function compareValues(rows: SeriesRows, answered: AnsweredValues): ValueComparison {
+  const { differences, missing }: ValueComparison = { differences: [], missing: [] };
   const compare = (aggregation: string, lake: string, isEqual: (text: string) => boolean) => {
     const source = answered.get(aggregation);
     if (source !== undefined && isEqual(source)) return;
@@ -166,10 +159,7 @@ function describeValues(values: readonly LakeValue[]): string {
 /** Aggregations that a window's value is compared exactly by; the others are sums of some kind. */
 const EXACT = new Set(['count', 'min', 'max', 'first_val', 'last_val', 'first_time', 'last_time']);
 
-/**
- * Is a cell of a statistics object what the service answers now? `micros` of the answer where it is a time. Derived
- * values are sums of some kind: equal to 1e-9 of the larger.
- */
+/** Does a cell of a statistics object equal the answer? `micros` of an answer that is a time. Derived values may differ by 1e-9. */
 export function isWindowValue(
   aggregation: string,
   cell: bigint | number | string | null,

@@ -1,6 +1,6 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 import { hash } from 'node:crypto';
-import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
+import type { CountsJson, DayCounts } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 
 export interface SeriesTotal {
@@ -13,26 +13,17 @@ export interface SeriesTotal {
 /** By time series id; only series with readings. */
 export type DayTotals = ReadonlyMap<string, SeriesTotal>;
 
-/** Adds up the hours of one series. */
-class HoursTotal implements SeriesTotal {
-  count = 0;
-  firstMicros = Number.POSITIVE_INFINITY;
-  lastMicros = Number.NEGATIVE_INFINITY;
-
-  add(count: number, firstMicros: number, lastMicros: number): void {
-    this.count += count;
-    if (firstMicros < this.firstMicros) this.firstMicros = firstMicros;
-    if (lastMicros > this.lastMicros) this.lastMicros = lastMicros;
-  }
-}
-
 /** Totals of a day's counts per hour, as they lie in its detail. */
 export function seriesTotals(counts: CountsJson): DayTotals {
   const totals = new Map<string, SeriesTotal>();
   for (const [id, hours] of Object.entries(counts)) {
-    const total = new HoursTotal();
-    for (const [, count, first, last] of hours) total.add(count, first, last);
-    if (total.count > 0) totals.set(id, total);
+    let [count, firstMicros, lastMicros] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const [, readings, first, last] of hours) {
+      count += readings;
+      firstMicros = Math.min(firstMicros, first);
+      lastMicros = Math.max(lastMicros, last);
+    }
+    if (count > 0) totals.set(id, { count, firstMicros, lastMicros });
   }
   return totals;
 }
@@ -42,22 +33,15 @@ export function totalsOf(counts: DayCounts): DayTotals {
   const totals = new Map<string, SeriesTotal>();
   for (const id of counts.ids()) {
     const count = counts.seriesTotal(id);
-    const { firstMicros, lastMicros } = counts.seriesSpan(id)!;
-    if (count > 0)
-      totals.set(id, {
-        count,
-        firstMicros: firstMicros - dayFromMicros,
-        lastMicros: lastMicros - dayFromMicros,
-      });
+    const span = counts.seriesSpan(id)!;
+    const [firstMicros, lastMicros] = [span.firstMicros - dayFromMicros, span.lastMicros - dayFromMicros];
+    if (count > 0) totals.set(id, { count, firstMicros, lastMicros });
   }
   return totals;
 }
 
 /** Readings that a published day is known to have: as the source counted them, where it was asked. */
-export function publishedReadings({
-  source,
-  rows,
-}: Pick<Receipt, 'rows'> & { readonly source: Pick<Receipt, 'rows'> | null }): number {
+export function publishedReadings({ source, rows }: { rows: number; source: { rows: number } | null }) {
   return source?.rows ?? rows;
 }
 
@@ -81,10 +65,7 @@ export function countsDigest(counts: DayCounts): string {
   return totalsDigest(totalsOf(counts));
 }
 
-/**
- * How a series' readings of a day changed since it was published. `appeared`: it had none; `vanished`: it has
- * none; `shifted`: as many, but another first or last time.
- */
+/** `appeared`: the series had no reading when published; `vanished`: it has none now; `shifted`: another first or last time. */
 type ChangeKind = 'added' | 'appeared' | 'removed' | 'vanished' | 'shifted';
 
 export interface SeriesChange {
@@ -135,10 +116,7 @@ function isShifted(before: SeriesTotal | undefined, now: SeriesTotal | undefined
 }
 
 /** `300 readings added to 2 series; 12 removed from 1 series`, and the first few series by name. */
-export function describeChanges(
-  changes: readonly SeriesChange[],
-  nameOf: (timeSeriesId: string) => string,
-): string {
+export function describeChanges(changes: readonly SeriesChange[], nameOf: (timeSeriesId: string) => string) {
   const sum = (kinds: readonly ChangeKind[]) => {
     const some = changes.filter(({ kind }) => kinds.includes(kind));
     return { series: some.length, readings: some.reduce((n, c) => n + Math.abs(c.now - c.published), 0) };
@@ -156,10 +134,7 @@ export function describeChanges(
   return `${parts.join(', ')} (${listChanges(changes, nameOf)})`;
 }
 
-export function listChanges(
-  changes: readonly SeriesChange[],
-  nameOf: (timeSeriesId: string) => string,
-): string {
+export function listChanges(changes: readonly SeriesChange[], nameOf: (timeSeriesId: string) => string) {
   return firstThree(
     changes,
     (c) => `${shortName(nameOf(c.timeSeriesId))}: ${c.published} published, ${c.now} now`,

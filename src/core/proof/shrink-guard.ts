@@ -15,10 +15,7 @@ interface GuardedAmount {
   readonly names?: Readonly<Record<string, string | null>> | undefined;
 }
 
-/**
- * What may have become of `select` since the day was published. `changed`: it is another, or nobody knows. `accepted`: so it
- * is, and somebody has said that series may go which it does not mean any more: those `notMeant`.
- */
+/** What `select` has become since. `accepted`: series may go that it does not mean any more, those `notMeant`. */
 export type SelectChange =
   | { readonly select: 'same' | 'changed' }
   | { readonly select: 'accepted'; readonly notMeant: ReadonlySet<string> };
@@ -34,10 +31,7 @@ interface Replacement {
   readonly totalsSha256?: string | undefined;
 }
 
-/**
- * Throws RefusedError `would-shrink`: by series where the published ones are known, all of them, whatever `select` has
- * become; else by the total, which tells nothing once `select` has changed.
- */
+/** Throws RefusedError `would-shrink`: by series where they are known, whatever `select` has become; else by the total. */
 export function guardAgainstShrinking(replacement: Replacement): void {
   const lost = describeLosses(replacement);
   if (lost === '') return;

@@ -11,7 +11,7 @@ import { CancelledError, ConfigError, messageOf } from '../../core/errors.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
 import { objectPrefix } from '../../lake/keys.ts';
 import { lakeFolder } from './lake-sources.ts';
-import { LakeViews, type LakeViewsOptions } from './lake-views.ts';
+import { createLakeViews, type LakeViews, type LakeViewsOptions } from './lake-views.ts';
 import { readStatement } from './read-only.ts';
 import { queryError, type Rows } from './rows.ts';
 
@@ -50,12 +50,8 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
       withoutOptimizers: 'late_materialization',
     });
     const connection = await instance.connect();
-    const session = sessionOn(
-      connection,
-      new LakeViews(connection, options, folder.path),
-      folder.path,
-      close,
-    );
+    const views = createLakeViews(connection, options, folder.path);
+    const session = sessionOn(connection, views, folder.path, close);
     await session.open(signal);
     return session;
   } catch (error) {
@@ -71,7 +67,7 @@ function readableDirs(lakeDir: string, { sources, emptySources }: SessionOptions
 
 function sessionOn(connection: SqlConnection, views: LakeViews, dir: string, close: () => Promise<void>) {
   const errorOf = (error: unknown, signal: AbortSignal) =>
-    signal.aborted ? new CancelledError('interrupted') : queryError(error, views.names);
+    signal.aborted ? new CancelledError('interrupted') : queryError(error, views.names());
 
   /** What DuckDB does for a query ends with its signal. */
   async function during<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -100,7 +96,7 @@ function sessionOn(connection: SqlConnection, views: LakeViews, dir: string, clo
   return {
     /** Without `schema`, which is the caller's. */
     get lake() {
-      return views.lake;
+      return views.lake();
     },
     open: (signal: AbortSignal) => during(signal, () => views.open(signal)),
     /** Rows of a query as they come; one query at a time. Throws ConfigError `sql` for what is no query that reads. */

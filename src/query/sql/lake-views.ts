@@ -36,149 +36,128 @@ const DATASETS_OF: Readonly<Record<string, readonly string[]>> = {
   wide: ['metadata', 'measurements'],
 };
 
-export class LakeViews {
-  /** What there are objects of. Without `schema`, which is the caller's. */
-  lake: ViewedLake;
-  private readonly connection: SqlConnection;
-  private readonly options: LakeViewsOptions;
-  private readonly dir: string;
-  private readonly localDir: string | undefined;
-  /** Of every job that is asked, with objects or without. */
-  private readonly sources: readonly Source[];
-  private planned: PlannedFiles | undefined;
-  private hasWide = false;
+export type LakeViews = ReturnType<typeof createLakeViews>;
 
-  /** On a database that may read the lake's folder and `dir`, a folder of its own. */
-  constructor(connection: SqlConnection, options: LakeViewsOptions, dir: string) {
-    this.connection = connection;
-    this.options = options;
-    this.dir = dir;
-    const { store, layout, sources, emptySources, receiptJobs } = options;
-    this.localDir = lakeFolder(store.url);
-    this.sources = [...sources, ...emptySources];
-    this.lake = { url: store.url, layout, sources, receiptJobs, domains: [], schema: undefined };
-  }
+/** On a database that may read the lake's folder and `dir`, a folder of its own. */
+export function createLakeViews(connection: SqlConnection, options: LakeViewsOptions, dir: string) {
+  const { store, layout, log, emptySources, receiptJobs, maxFetchBytes } = options;
+  const localDir = lakeFolder(store.url);
+  /** Of every job that is asked, with objects or without. */
+  const sources = [...options.sources, ...emptySources];
+  const url = store.url;
+  let lake: ViewedLake = {
+    ...{ url, layout, sources: options.sources, receiptJobs, domains: [], schema: undefined },
+  };
+  let planned: PlannedFiles | undefined;
+  let hasWide = false;
+
+  /** The lake with the jobs that have no objects. */
+  const whole = (): ViewedLake => ({ ...lake, sources });
+  /** Whether there are objects of it. */
+  const has = (dataset: string) => options.sources.some((source) => source.dataset === dataset);
 
   /** Make them, once. */
-  async open(signal: AbortSignal): Promise<void> {
-    const { connection, localDir, dir, sources } = this;
-    const { receiptJobs, store, layout, log, maxFetchBytes } = this.options;
+  async function open(signal: AbortSignal): Promise<void> {
     if (localDir === undefined || layout === 'delta') {
       const where = { lake: { store, layout, log }, localDir, dir, maxFetchBytes };
-      this.planned = await openPlannedFiles(connection, sources, where);
+      planned = await openPlannedFiles(connection, sources, where);
     }
-    for (const source of sources) await this.show(source, this.initialRows(source));
-    if (receiptJobs.length > 0) await this.showReceipts([], signal);
-    this.lake = { ...this.lake, domains: viewedDomains(await this.domains(signal)) };
-    for (const view of viewsOf(duckdb, this.whole, undefined)) await this.make(view);
+    for (const source of sources) await show(source, initialRows(source));
+    if (receiptJobs.length > 0) await showReceipts([], signal);
+    lake = { ...lake, domains: viewedDomains(await domains(signal)) };
+    for (const view of viewsOf(duckdb, whole(), undefined)) await make(view);
   }
 
   /** What a query can ask. */
-  get names(): string[] {
-    const { receiptJobs } = this.options;
+  function names(): string[] {
     return [
-      ...viewsOf(duckdb, this.whole, undefined).map(({ name }) => name),
+      ...viewsOf(duckdb, whole(), undefined).map(({ name }) => name),
       ...(receiptJobs.length > 0 ? ['receipts'] : []),
-      ...(this.has('measurements') && this.has('metadata') ? ['wide'] : []),
-      ...this.sources.map(({ relation }) => relation),
+      ...(has('measurements') && has('metadata') ? ['wide'] : []),
+      ...sources.map(({ relation }) => relation),
     ];
   }
 
   /** Everything that a statement reads is there when this ends. */
-  async prepare({ relations, shows, query }: ReadStatement, signal: AbortSignal): Promise<void> {
-    const { receiptJobs, wide } = this.options;
-    const asksWide = relations.has('wide') || (shows && this.has('metadata'));
-    if (asksWide && !this.hasWide && this.sources.some(({ dataset }) => dataset === 'measurements')) {
-      await this.make(wideView(duckdb, this.whole, wide(await this.series(signal))));
-      this.hasWide = true;
+  async function prepare({ relations, shows, query }: ReadStatement, signal: AbortSignal): Promise<void> {
+    const asksWide = relations.has('wide') || (shows && has('metadata'));
+    if (asksWide && !hasWide && sources.some(({ dataset }) => dataset === 'measurements')) {
+      await make(wideView(duckdb, whole(), options.wide(await series(signal))));
+      hasWide = true;
     }
     if (receiptJobs.length > 0 && (relations.has('receipts') || relations.has('coverage')))
-      await this.showReceipts(receiptJobs, signal);
-    const { planned } = this;
+      await showReceipts(receiptJobs, signal);
     if (planned === undefined) return;
     const datasets = new Set([...relations].flatMap((name) => DATASETS_OF[name] ?? []));
-    const needed = this.sources.filter(
+    const needed = sources.filter(
       ({ dataset, relation }) => datasets.has(dataset) || relations.has(relation),
     );
     if (needed.length === 0) return;
     await planned.list(needed, signal);
-    for (const source of needed) await this.show(source, planned.placeholders(source));
+    for (const source of needed) await show(source, planned.placeholders(source));
     await planned.fetch(await planned.plan(query), signal);
-    for (const source of needed) await this.show(source, planned.fetched(source));
+    for (const source of needed) await show(source, planned.fetched(source));
   }
 
   /** The series of the newest snapshots. Throws ConfigError `no-metadata`. */
-  async series(signal: AbortSignal): Promise<NamedSeries[]> {
-    if (!this.has('metadata'))
+  async function series(signal: AbortSignal): Promise<NamedSeries[]> {
+    if (!has('metadata'))
       throw new ConfigError(
         'no-metadata',
         "the view 'wide' needs to know the series: the lake has no objects of a job of dataset metadata, such as jobs/metadata.yaml; run it first",
       );
-    const { rows } = await this.read(sql`SELECT vessel, time_series_id, tag, unit FROM series`, signal);
+    const { rows } = await read(sql`SELECT vessel, time_series_id, tag, unit FROM series`, signal);
     const found: NamedSeries[] = [];
     for await (const [vessel, id, tag, unit] of rows)
       found.push({
-        vessel: String(vessel),
-        timeSeriesId: String(id),
-        tag: String(tag),
+        ...{ vessel: String(vessel), timeSeriesId: String(id), tag: String(tag) },
         unit: unit === null || unit === undefined ? null : String(unit),
       });
     return found;
   }
 
   /** The rows of a query that reads. */
-  async read(typed: string, signal: AbortSignal): Promise<Rows> {
-    const statement = await readStatement(this.connection, typed);
-    await this.prepare(statement, signal);
-    return await streamRows(this.connection, statement, signal);
-  }
-
-  /** The lake with the jobs that have no objects. */
-  private get whole(): ViewedLake {
-    return { ...this.lake, sources: this.sources };
-  }
-
-  /** Whether there are objects of it. */
-  private has(dataset: string): boolean {
-    return this.options.sources.some((source) => source.dataset === dataset);
+  async function read(typed: string, signal: AbortSignal): Promise<Rows> {
+    const statement = await readStatement(connection, typed);
+    await prepare(statement, signal);
+    return await streamRows(connection, statement, signal);
   }
 
   /** All where they are files that a pattern finds; else none, until a query asks for them. */
-  private initialRows(source: Source): Sql {
-    if (this.planned !== undefined) return this.planned.fetched(source);
+  function initialRows(source: Source): Sql {
+    if (planned !== undefined) return planned.fetched(source);
     // A pattern that finds no file is an error.
-    return this.options.emptySources.includes(source)
+    return emptySources.includes(source)
       ? noRows(source)
-      : duckdbObjects(objectPattern(this.localDir!, source.job), source.dataset);
+      : duckdbObjects(objectPattern(localDir!, source.job), source.dataset);
   }
 
-  private async domains(signal: AbortSignal): Promise<string[]> {
-    const metadata = this.sources.find(({ dataset }) => dataset === 'metadata');
+  async function domains(signal: AbortSignal): Promise<string[]> {
+    const metadata = sources.find(({ dataset }) => dataset === 'metadata');
     if (metadata === undefined) return [];
     const from = duckdb.quote(metadata.relation);
-    const { rows } = await this.read(
-      sql`SELECT DISTINCT unnest(json_keys(domains_json)) FROM ${from}`,
-      signal,
-    );
-    const found: string[] = [];
-    for await (const [name] of rows) found.push(String(name));
-    return found;
+    const { rows } = await read(sql`SELECT DISTINCT unnest(json_keys(domains_json)) FROM ${from}`, signal);
+    return await Array.fromAsync(rows, ([name]) => String(name));
   }
 
-  private show(source: Source, from: Sql): Promise<void> {
+  function show(source: Source, from: Sql): Promise<void> {
     const view = duckdb.quote(source.relation);
-    return this.connection.run(sql`${duckdb.createView} ${view} AS\n${duckdbColumns(source, from)}`);
+    return connection.run(sql`${duckdb.createView} ${view} AS\n${duckdbColumns(source, from)}`);
   }
 
   /** As they are now: those of these jobs that can be read. */
-  private async showReceipts(jobs: readonly string[], signal: AbortSignal): Promise<void> {
-    const path = await writeReceiptLines(join(this.dir, 'receipts.ndjson'), this.options, jobs, signal);
-    await this.connection.run(
-      sql`${duckdb.createView} receipts AS\n${duckdbReceiptLines(pathLiteral(path))}`,
-    );
+  async function showReceipts(jobs: readonly string[], signal: AbortSignal): Promise<void> {
+    const path = await writeReceiptLines(join(dir, 'receipts.ndjson'), { store, log }, jobs, signal);
+    await connection.run(sql`${duckdb.createView} receipts AS\n${duckdbReceiptLines(pathLiteral(path))}`);
   }
 
-  private async make(view: View): Promise<void> {
-    for (const statement of viewStatements(duckdb, this.lake, view)) await this.connection.run(statement);
+  async function make(view: View): Promise<void> {
+    for (const statement of viewStatements(duckdb, lake, view)) await connection.run(statement);
   }
+
+  return {
+    /** What there are objects of. Without `schema`, which is the caller's. */
+    lake: () => lake,
+    ...{ open, names, prepare, series, read },
+  };
 }

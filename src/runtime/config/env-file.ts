@@ -1,7 +1,4 @@
-/**
- * `.env`: settings in a file, for whoever does not set them in the environment. What is set there, be it empty, is never
- * overridden; nor is a setting that the environment has in its other form (`NAME`, `NAME_FILE`).
- */
+/** `.env`: settings in a file. What the environment sets, even empty or in its other form (`NAME`, `NAME_FILE`), is never overridden. */
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../../core/errors.ts';
 import { cleanForeignText } from '../../core/model/index.ts';
@@ -13,10 +10,7 @@ export const ENV_FILE = '.env';
 const MAX_FILE_BYTES = 256 << 10;
 const NAME = /^[A-Za-z_][\w.-]*$/;
 
-/**
- * An environment with what a file adds to it. `path` undefined: `.env` in the working folder if there is one; false: none
- * at all. Throws ConfigError `env-file` for a file that is named and is not there, and for one that cannot be understood.
- */
+/** Adds a file to an environment. `path` undefined: `.env` if there is one; false: none. Throws ConfigError `env-file`. */
 export function withEnvFile(
   env: Environment,
   path: string | false | undefined,

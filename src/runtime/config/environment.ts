@@ -31,10 +31,7 @@ const KNOWN_NAMES = new Set(
   VARIABLES.flatMap(({ name, fromFile }) => (fromFile ? [name, `${name}_FILE`] : [name])),
 );
 
-/**
- * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out. `others`
- * are held against what is read where there is no other.
- */
+/** Reads every variable; an empty value counts as not set. `others` are held against what is read where there is no other. */
 export function readEnvironment(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName> = new Set(),

@@ -92,10 +92,7 @@ export const NETWORKS = kind(
   text.refine((networks) => readNetworks(networks) !== undefined),
 );
 
-/**
- * A base address of the service, without a slash at the end. Spelt as it is connected to, so that whoever looks at it sees
- * what the client sees.
- */
+/** A base address of the service without a slash at the end, spelt as it is connected to. */
 export const serviceUrl = (example: string) =>
   kind(
     `an http(s) URL such as ${example}, without query or password, of at most 2,000 characters`,

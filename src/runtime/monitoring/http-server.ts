@@ -58,10 +58,7 @@ const SILENCE_MS = 180_000;
 /** A probe of readiness waits no longer: what does not answer by then does not work. */
 const READY_PATIENCE_MS = 5_000;
 
-/**
- * Listen; on a free port when the one that was asked for is taken by a process of ours, unless it `isPortFixed`. Throws
- * ConfigError `cannot-listen` when another program has it.
- */
+/** Takes a free port where a process of ours has the one asked for, unless it `isPortFixed`. Throws ConfigError `cannot-listen`. */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   const { metrics, page, isProxy } = options;
   const connections = new Connections({

@@ -1,7 +1,4 @@
-/**
- * Traces by OpenTelemetry. Loaded only where they are asked for. Its libraries are of the whole process, so one process
- * has it open once at a time.
- */
+/** Traces by OpenTelemetry, loaded only where they are asked for. Its libraries are of the whole process: one open at a time. */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';

@@ -8,15 +8,9 @@ export interface SentDay extends VesselDay {
 }
 
 export interface QueueTracing {
-  /**
-   * For BullMQ's worker: a span for each time that a vessel-day is taken, within the trace that was handed on with it. What
-   * stands in Redis may be anybody's: what is no trace context begins a trace.
-   */
+  /** For BullMQ's worker: a span each time a vessel-day is taken, within the trace handed on with it, if that is one. */
   readonly telemetry: Telemetry;
-  /**
-   * Put vessel-days into the queue: each begins a trace, or goes on with the one under way. `send` is given the text that
-   * goes with each, in their order.
-   */
+  /** Queue vessel-days: each begins a trace, or goes on with the one under way. `send` gets the text that goes with each. */
   handOn(days: readonly SentDay[], send: (carried: readonly string[]) => Promise<void>): Promise<void>;
   /** A vessel-day is taken, within the span of `telemetry`. `queuedMs`: when it was queued, as Redis says, at its first start. */
   onTaken(queuedMs: number | undefined): void;

@@ -2,7 +2,8 @@
 import type { ApiVersion, Family, TimeRange, WireShape } from '../../core/model/index.ts';
 import { MICROS_PER_MILLI } from '../../core/model/index.ts';
 import type { DataSource } from '../data/source.ts';
-import type { FindDomain, Selector } from '../query/expressions.ts';
+import type { FindDomain } from '../query/domains.ts';
+import type { Selector } from '../query/expressions.ts';
 import { chooseFormat, type Format } from '../query/formats.ts';
 import type { RawParameters, StatisticsParameters } from '../query/parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from '../query/parameters.ts';
@@ -11,9 +12,8 @@ import { computeStatistics } from '../query/statistics.ts';
 import { statisticsBody } from '../query/statistics-body.ts';
 import { windowedRange } from '../query/windows.ts';
 import type { Work } from '../turns.ts';
-import { measurementsBody } from './measurements-body.ts';
+import { measurementsBody, parquetBody } from './measurements-body.ts';
 import { metadataBody } from './metadata-body.ts';
-import { parquetBody } from './parquet-body.ts';
 
 /** A request as the routes hand it over. */
 export interface Query {

@@ -1,5 +1,6 @@
-/** Metadata in the shapes of the versions. Written as text, so that ranges stay floating point. */
+/** Metadata in the shapes of the versions. */
 import type { WireShape } from '../../core/model/index.ts';
+import { rawNumber } from '../data/raw-json.ts';
 import { type Format, floatText } from '../query/formats.ts';
 import type { SelectedSeries } from '../query/selection.ts';
 import type { Work } from '../turns.ts';
@@ -30,63 +31,32 @@ export async function* metadataBody(
 }
 
 /** Version 2026-09-10: one element per series. */
-function arrayElement({ record, id }: SelectedSeries): string {
-  const { description } = record;
+function arrayElement({ record: { timeSeriesId, description }, id }: SelectedSeries): string {
+  const { source, dataProvider, unitOfMeasure, scale, vesselName, vesselImo, domainsJson } = description;
   const { vessel, ...others } = description.others ?? {};
-  return object([
-    ['id', JSON.stringify(id)],
-    ['timeSeriesId', JSON.stringify(record.timeSeriesId)],
-    ['source', textOf(description.source)],
-    ['dataProvider', textOf(description.dataProvider)],
-    ['unitOfMeasure', textOf(description.unitOfMeasure)],
-    ['scale', numberOf(description.scale)],
-    [
-      'vessel',
-      object([
-        ['name', textOf(description.vesselName)],
-        ['imo', textOf(description.vesselImo)],
-        ...membersOf(vessel ?? {}),
-      ]),
-    ],
-    ['domains', description.domainsJson],
-    ...membersOf(others),
-  ]);
+  const before = JSON.stringify({
+    ...{ id, timeSeriesId, source, dataProvider, unitOfMeasure, scale },
+    vessel: { name: vesselName, imo: vesselImo, ...(vessel as object | undefined) },
+  });
+  const after = JSON.stringify(others).slice(1);
+  return `${before.slice(0, -1)},"domains":${domainsJson}${after === '}' ? '' : ','}${after}`;
 }
 
 /** Versions before: `"<id>":{…}`. */
-function keyedMember({ record, id }: SelectedSeries): string {
-  const { description } = record;
-  const mapsTo = [...record.names].filter(([domain]) => domain !== 'id');
-  mapsTo.push(['id', record.timeSeriesId]);
-  return `${JSON.stringify(id)}:${object([
-    ['name', textOf(description.name)],
-    ['description', textOf(description.text)],
-    ['source', textOf(description.source)],
-    ['scale', numberOf(description.scale)],
-    ['uom', textOf(description.unitOfMeasure)],
-    ['mapsTo', object(mapsTo.map(([domain, name]) => [domain, JSON.stringify(name)]))],
-    ['rangeHigh', description.rangeHigh === undefined ? undefined : floatText(description.rangeHigh)],
-    ['rangeLow', description.rangeLow === undefined ? undefined : floatText(description.rangeLow)],
-    ['timeSeriesId', JSON.stringify(record.timeSeriesId)],
-    ['vesselImo', textOf(description.vesselImo)],
-    ['vesselName', textOf(description.vesselName)],
-    ...membersOf(description.others ?? {}),
-  ])}`;
+function keyedMember({ record: { timeSeriesId, names, description }, id }: SelectedSeries): string {
+  const { name, text, source, scale, unitOfMeasure, rangeHigh, rangeLow, vesselImo, vesselName } =
+    description;
+  const { id: _, ...others } = Object.fromEntries(names);
+  const member = {
+    ...{ name, description: text, source, scale, uom: unitOfMeasure },
+    mapsTo: { ...others, id: timeSeriesId },
+    ...{ rangeHigh: floating(rangeHigh), rangeLow: floating(rangeLow), timeSeriesId, vesselImo, vesselName },
+    ...description.others,
+  };
+  return `${JSON.stringify(id)}:${JSON.stringify(member)}`;
 }
 
-function object(members: readonly (readonly [string, string | undefined])[]): string {
-  const present = members.filter(([, value]) => value !== undefined);
-  return `{${present.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
-}
-
-function membersOf(fields: object): [string, string][] {
-  return Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value)]);
-}
-
-function textOf(value: string | undefined): string | undefined {
-  return value === undefined ? undefined : JSON.stringify(value);
-}
-
-function numberOf(value: number | undefined): string | undefined {
-  return value === undefined ? undefined : JSON.stringify(value);
+/** Ranges stay floating point. */
+function floating(value: number | undefined): unknown {
+  return value === undefined ? undefined : rawNumber(floatText(value));
 }

@@ -84,35 +84,3 @@ export class BatchBuilder {
     return row;
   }
 }
-
-/**
- * Put readings of one instant and series that are zeros in order, -0 before 0: no sort of numbers tells them apart, and an
- * answer must not depend on who sorted it. Rows are in the service's order otherwise.
- */
-export function orderZeros(batch: ColumnBatch): void {
-  for (let row = 0; row < batch.rows; ) {
-    let end = row + 1;
-    while (end < batch.rows && areZerosAtOnce(batch, row, end)) end++;
-    if (end - row > 1) {
-      const zeros = batch.doubles.subarray(row, end);
-      const negative = zeros.reduce((count, zero) => count + Number(Object.is(zero, -0)), 0);
-      zeros.fill(-0, 0, negative).fill(0, negative);
-    }
-    row = end;
-  }
-}
-
-function areZerosAtOnce(
-  { timestampMicros, seriesCodes, kinds, doubles }: ColumnBatch,
-  a: number,
-  b: number,
-): boolean {
-  return (
-    doubles[a] === 0 &&
-    doubles[b] === 0 &&
-    kinds[a] === DOUBLE &&
-    kinds[b] === DOUBLE &&
-    timestampMicros[a] === timestampMicros[b] &&
-    seriesCodes[a] === seriesCodes[b]
-  );
-}

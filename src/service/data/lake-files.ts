@@ -4,7 +4,7 @@
  * found the same is of that version alone.
  */
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathLiteral } from '../../core/duckdb/locked.ts';
 import { sql } from '../../core/duckdb/sql-text.ts';
 import { RetriableError } from '../../core/errors.ts';
@@ -20,22 +20,23 @@ export interface LakeFile {
 
 type LakeDataset = 'measurements' | 'metadata';
 
+const DAY_FOLDER = /^vessel=([^/]+)\/date=([^/]+)$/;
+
 /** Every `<job>/vessel=…/date=…/data.parquet`, by job, vessel and date. Throws when the folder is not there. */
 export async function listLakeFiles(dataDir: string): Promise<LakeFile[]> {
   const files: LakeFile[] = [];
-  for (const job of (await folders(dataDir)).filter((name) => JOB_NAME.test(name)))
-    for (const vesselDir of await folders(join(dataDir, job))) {
-      const vessel = partitionValue('vessel', vesselDir);
-      if (vessel === undefined || !VESSEL_ID.test(vessel)) continue;
-      for (const dateDir of await folders(join(dataDir, job, vesselDir))) {
-        const date = partitionValue('date', dateDir);
-        if (date === undefined || !isDate(date)) continue;
-        const folder = join(dataDir, job, vesselDir, dateDir);
-        if ((await readdir(folder)).includes('data.parquet'))
-          files.push({ job, vessel, date, path: join(folder, 'data.parquet') });
-      }
+  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
+    const job = entry.name;
+    if (!entry.isDirectory() || !JOB_NAME.test(job)) continue;
+    const jobDir = join(dataDir, job);
+    for (const { name, parentPath } of await readdir(jobDir, { recursive: true, withFileTypes: true })) {
+      const [, vessel = '', date = ''] = DAY_FOLDER.exec(relative(jobDir, parentPath)) ?? [];
+      if (name === 'data.parquet' && VESSEL_ID.test(vessel) && isDate(date))
+        files.push({ job, vessel, date, path: join(parentPath, name) });
     }
-  return files;
+  }
+  const key = ({ job, vessel, date }: LakeFile) => [job, vessel, date].join('\0');
+  return files.sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 /** What each job holds, by the columns of its first file; other jobs are not in the map. */
@@ -54,16 +55,6 @@ export async function classifyJobs(
     else if (columns.has('json_value')) datasets.set(job, 'measurements');
   }
   return datasets;
-}
-
-async function folders(parent: string): Promise<string[]> {
-  const entries = await readdir(parent, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return names.sort();
-}
-
-function partitionValue(key: string, folder: string): string | undefined {
-  return folder.startsWith(`${key}=`) ? folder.slice(key.length + 1) : undefined;
 }
 
 /** A file's version, by its path; a file that is gone has one too. Throws what else looking at it fails with. */

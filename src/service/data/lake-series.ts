@@ -1,11 +1,10 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
-
 import { parquetRows } from '../../core/duckdb/locked.ts';
 import { sql } from '../../core/duckdb/sql-text.ts';
 import { OTHER_FIELDS } from '../../core/model/index.ts';
 import type { EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
-import type { SeriesRecord } from './source.ts';
+import { namesInDomains, type SeriesRecord } from './source.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -46,38 +45,20 @@ function newestPerVessel(files: readonly LakeFile[]): LakeFile[] {
 }
 
 function namelessRecord(timeSeriesId: string, vessel: string): SeriesRecord {
-  return {
-    timeSeriesId,
-    vessel,
-    names: new Map([['id', timeSeriesId]]),
-    verboseNames: new Map(),
-    description: {
-      source: undefined,
-      dataProvider: undefined,
-      unitOfMeasure: undefined,
-      scale: undefined,
-      vesselName: undefined,
-      vesselImo: vessel.replace(/^IMO/, ''),
-      name: undefined,
-      text: undefined,
-      rangeHigh: undefined,
-      rangeLow: undefined,
-      domainsJson: '{}',
-    },
-  };
+  const description = { vesselImo: vessel.replace(/^IMO/, ''), domainsJson: '{}' };
+  return { timeSeriesId, vessel, ...namesInDomains(timeSeriesId, {}), description };
 }
 
 function recordOf(row: Row, vessel: string): SeriesRecord {
   const timeSeriesId = String(row.time_series_id);
   const { domainsJson, others } = splitOthers(text(row.domains_json) ?? '{}');
   const domains = JSON.parse(domainsJson) as Record<string, unknown>;
-  const { names, verboseNames } = namesInDomains(timeSeriesId, domains);
+  const naming = namesInDomains(timeSeriesId, domains);
   const old = Object.values(domains).some((entry) => typeof entry === 'string');
   return {
     timeSeriesId,
     vessel,
-    names,
-    verboseNames,
+    ...naming,
     description: {
       source: text(row.source),
       dataProvider: text(row.data_provider),
@@ -89,27 +70,10 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
       text: text(row.maker_description),
       rangeHigh: number(row.maker_range_high),
       rangeLow: number(row.maker_range_low),
-      domainsJson: old ? domainsOf(names) : domainsJson,
+      domainsJson: old ? domainsOf(naming.names) : domainsJson,
       ...(others && { others }),
     },
   };
-}
-
-/** Ids and verbose ids of a series, by domain, from its `domains`. */
-export function namesInDomains(timeSeriesId: string, domains: Readonly<Record<string, unknown>>) {
-  const names = new Map<string, string>([['id', timeSeriesId]]);
-  const verboseNames = new Map<string, string>();
-  for (const [domain, entry] of Object.entries(domains)) {
-    if (domain === 'id') continue;
-    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
-    if (typeof entry === 'string') names.set(domain, entry);
-    else if (entry !== null && typeof entry === 'object') {
-      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
-      if (typeof id === 'string') names.set(domain, id);
-      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
-    }
-  }
-  return { names, verboseNames };
 }
 
 /** The domains as they were, verbatim, and what stands behind them: fields that have no column. */

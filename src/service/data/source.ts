@@ -17,23 +17,40 @@ export interface SeriesRecord {
   readonly description: SeriesDescription;
 }
 
-/** What metadata says of a series; undefined is not answered at all. */
+/** What metadata says of a series; what is absent is not answered at all. */
 interface SeriesDescription {
-  readonly source: string | undefined;
-  readonly dataProvider: string | undefined;
-  readonly unitOfMeasure: string | undefined;
-  readonly scale: number | undefined;
-  readonly vesselName: string | undefined;
-  readonly vesselImo: string | undefined;
+  readonly source?: string | undefined;
+  readonly dataProvider?: string | undefined;
+  readonly unitOfMeasure?: string | undefined;
+  readonly scale?: number | undefined;
+  readonly vesselName?: string | undefined;
+  readonly vesselImo?: string | undefined;
   /** From the maker's entry: what versions before 2026-09-10 show at the top. */
-  readonly name: string | undefined;
-  readonly text: string | undefined;
-  readonly rangeHigh: number | undefined;
-  readonly rangeLow: number | undefined;
+  readonly name?: string | undefined;
+  readonly text?: string | undefined;
+  readonly rangeHigh?: number | undefined;
+  readonly rangeLow?: number | undefined;
   /** The `domains` object of version 2026-09-10, as JSON text. */
   readonly domainsJson: string;
   /** Fields that the contract does not list, by name; those of `vessel` under that name. */
   readonly others?: Readonly<Record<string, unknown>>;
+}
+
+/** Ids and verbose ids of a series, by domain, from its `domains`. */
+export function namesInDomains(timeSeriesId: string, domains: Readonly<Record<string, unknown>>) {
+  const names = new Map<string, string>([['id', timeSeriesId]]);
+  const verboseNames = new Map<string, string>();
+  for (const [domain, entry] of Object.entries(domains)) {
+    if (domain === 'id') continue;
+    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
+    if (typeof entry === 'string') names.set(domain, entry);
+    else if (entry !== null && typeof entry === 'object') {
+      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
+      if (typeof id === 'string') names.set(domain, id);
+      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
+    }
+  }
+  return { names, verboseNames };
 }
 
 /** What a reader of readings needs; asking for less is faster. */

@@ -136,6 +136,5 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 function sendError(reply: FastifyReply, status: number, message: string, body = errorBody(message)): void {
-  reply.removeHeader('content-encoding');
   reply.code(status).type('application/json; charset=utf-8').send(body);
 }

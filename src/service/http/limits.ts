@@ -5,15 +5,10 @@ const MINUTE_MS = 60_000;
 /** Addresses remembered at most; beyond that the idle ones are forgotten. */
 const MAX_ADDRESSES = 10_000;
 
-interface Bucket {
-  tokens: number;
-  atMs: number;
-}
-
 /** A token bucket per address: `ratePerMinute` at once, refilled evenly. Throws 429 with Retry-After. */
 export class RateLimit {
   readonly #ratePerMinute: number | undefined;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
 
   constructor(ratePerMinute: number | undefined) {
     this.#ratePerMinute = ratePerMinute;
@@ -33,9 +28,7 @@ export class RateLimit {
       throw new HttpError(
         429,
         `more than ${rate} requests a minute from this address; try again in ${seconds} s`,
-        {
-          'retry-after': String(seconds),
-        },
+        { 'retry-after': String(seconds) },
       );
     }
     bucket.tokens -= 1;

@@ -14,24 +14,16 @@ type Json = Record<string, unknown>;
 
 const JSMEA = ['naming_rule', 'category', 'sub_category', 'content', 'position', 'item', 'modifier'];
 /** Path forms of a family; optional levels are written out in full. */
-const FORMS: readonly (readonly [name: string, levels: readonly string[], only?: Family])[] = [
-  ['id', ['id', '{ids}']],
-  ['jsmea', ['jsmea', '{imo_number}', ...JSMEA.map((level) => `{${level}}`)]],
-  ['flat', ['flat', '{imo_number}', '{tag_name}']],
+const FORMS: readonly (readonly [name: string, path: string, only?: Family])[] = [
+  ['id', 'id/{ids}'],
+  ['jsmea', `jsmea/{imo_number}/${JSMEA.map((level) => `{${level}}`).join('/')}`],
+  ['flat', 'flat/{imo_number}/{tag_name}'],
   [
     'vis',
-    [
-      'vis-3-8a',
-      '{imo_number}',
-      '{primary_item_vis_path}',
-      'sec',
-      '{secondary_item_vis_path}',
-      'meta',
-      '{metadata}',
-    ],
+    'vis-3-8a/{imo_number}/{primary_item_vis_path}/sec/{secondary_item_vis_path}/meta/{metadata}',
     'statistics',
   ],
-  ['expression', ['{domain}', '{expression}']],
+  ['expression', '{domain}/{expression}'],
 ];
 const ERRORS: Readonly<Record<number, string>> = {
   400: 'A parameter, path or body is wrong',
@@ -61,9 +53,9 @@ export function registerOpenApi(
 function openApiDocument(tenant: string): Json {
   const paths: Json = {};
   for (const family of FAMILIES) {
-    for (const [name, levels, only] of FORMS)
+    for (const [name, path, only] of FORMS)
       if (only === undefined || only === family)
-        paths[`/${family}/${levels.join('/')}`] = { get: getOperation(family, name, levels) };
+        paths[`/${family}/${path}`] = { get: getOperation(family, name, path) };
     paths[`/${family}/query`] = { post: postOperation(family) };
   }
   paths['/oauth2/token'] = { servers: [{ url: `/${AUTH_SEGMENT}` }], post: tokenOperation() };
@@ -93,11 +85,11 @@ function openApiDocument(tenant: string): Json {
   };
 }
 
-function getOperation(family: Family, form: string, levels: readonly string[]): Json {
-  const inPath = levels.filter((level) => level.startsWith('{')).map((level) => level.slice(1, -1));
+function getOperation(family: Family, form: string, path: string): Json {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   return {
     operationId: `get-${family}-${form}`,
-    summary: `${family} of the series that a ${form === 'expression' ? 'domain and expression select' : `path in ${levels[0]} selects`}`,
+    summary: `${family} of the series that a ${form === 'expression' ? 'domain and expression select' : `path in ${path.split('/')[0]} selects`}`,
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...commonParameters(family),
@@ -117,89 +109,58 @@ function postOperation(family: Family): Json {
 }
 
 function tokenOperation(): Json {
+  const schema = {
+    type: 'object',
+    properties: { grant_type: { type: 'string', const: 'client_credentials' } },
+    required: ['grant_type'],
+  };
   return {
     operationId: 'post-token',
     summary: 'A bearer token for client credentials',
     security: [{ client: [] }],
-    requestBody: {
-      required: true,
-      content: {
-        'application/x-www-form-urlencoded': {
-          schema: {
-            type: 'object',
-            properties: { grant_type: { type: 'string', const: 'client_credentials' } },
-            required: ['grant_type'],
-          },
-        },
-      },
-    },
+    requestBody: { required: true, content: { 'application/x-www-form-urlencoded': { schema } } },
     responses: {
-      200: {
-        description: 'The token',
-        content: { 'application/json': { schema: reference('Token') } },
-      },
+      200: { description: 'The token', content: jsonOf('Token') },
       ...errorResponses([400, 401, 408, 413, 429, 503], 'TokenError'),
     },
   };
 }
 
 function commonParameters(family: Family): Json[] {
-  const inQuery = Object.entries(PARAMETERS[family].shape).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    description: schema.description,
+  const inQuery = Object.entries(PARAMETERS[family].shape).map(([name, { description }]) => ({
+    ...{ name, in: 'query', required: false, description },
     schema: { type: name === 'verbose' ? 'boolean' : 'string' },
   }));
+  const header = { in: 'header', required: false };
+  const description =
+    'Comes back in the answer, cut to 64 letters, digits and ._:-; made up where there is none';
   return [
-    {
-      name: 'x-api-version',
-      in: 'header',
-      required: false,
-      schema: { type: 'string', enum: [...API_VERSIONS] },
-    },
-    {
-      name: 'x-request-id',
-      in: 'header',
-      required: false,
-      description:
-        'Comes back in the answer, cut to 64 letters, digits and ._:-; made up where there is none',
-      schema: { type: 'string' },
-    },
+    { name: 'x-api-version', ...header, schema: { type: 'string', enum: [...API_VERSIONS] } },
+    { name: 'x-request-id', ...header, description, schema: { type: 'string' } },
     ...inQuery,
   ];
 }
 
 function responses(family: Family, errors: readonly number[]): Json {
-  const formats = formatsOf(family, 'array');
-  const content = formats.map((format) => [
-    CONTENT_TYPES[format].split(';')[0],
-    format === 'json' ? { schema: reference(family) } : { schema: { type: 'string' } },
-  ]);
-  return {
-    200: {
-      description: 'The answer',
-      headers: {
-        'api-version': { schema: { type: 'string' } },
-        'x-request-id': { schema: { type: 'string' } },
-      },
-      content: Object.fromEntries(content),
-    },
-    ...errorResponses(errors),
+  const text = { schema: { type: 'string' } };
+  const others = formatsOf(family, 'array').filter((format) => format !== 'json');
+  const content = {
+    ...jsonOf(family),
+    ...Object.fromEntries(others.map((format) => [CONTENT_TYPES[format].split(';')[0], text])),
   };
+  const headers = { 'api-version': text, 'x-request-id': text };
+  return { 200: { description: 'The answer', headers, content }, ...errorResponses(errors) };
 }
 
 function errorResponses(statuses: readonly number[], schema = 'Error'): Json {
   return Object.fromEntries(
-    statuses.map((status) => [
-      status,
-      { description: ERRORS[status], content: { 'application/json': { schema: reference(schema) } } },
-    ]),
+    statuses.map((status) => [status, { description: ERRORS[status], content: jsonOf(schema) }]),
   );
 }
 
-function reference(name: string): Json {
-  return { $ref: `#/components/schemas/${name}` };
+/** JSON of a schema of the document. */
+function jsonOf(name: string): Json {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
 }
 
 function jsonSchema(schema: z.ZodType): Json {

@@ -1,4 +1,5 @@
 /** Bodies of requests: read only when somebody asks for one, within limits of size, time and memory. */
+import { on } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { HttpError } from './http-error.ts';
@@ -36,16 +37,18 @@ export class BodyReader {
     // Grown by copying: a body that comes in single bytes would leave an object of each.
     let body: Buffer = Buffer.alloc(0);
     let sizeBytes = 0;
-    const add = (chunk: Buffer): void => {
-      if (sizeBytes + chunk.length > maxBytes) throw tooLarge();
-      if (sizeBytes + chunk.length > body.length) body = this.#grow(body, sizeBytes + chunk.length, maxBytes);
-      sizeBytes += chunk.copy(body, sizeBytes);
-    };
     try {
-      await this.#receive(raw, add);
+      for await (const chunk of chunksOf(raw, this.#limits.bodyTimeoutMs)) {
+        const needed = sizeBytes + chunk.length;
+        if (needed > maxBytes) throw tooLarge();
+        if (needed > body.length) body = this.#grow(body, needed, maxBytes);
+        sizeBytes += chunk.copy(body, sizeBytes);
+      }
       return body.toString('utf8', 0, sizeBytes);
     } finally {
       this.#heldBytes -= body.length;
+      // What still comes is thrown away: by whom, and for how long, see connections.ts.
+      raw.resume();
     }
   }
 
@@ -58,37 +61,25 @@ export class BodyReader {
     this.#heldBytes += lengthBytes - body.length;
     return grown;
   }
+}
 
-  /** Hand on each chunk until the body ends; what `add` throws ends it. */
-  async #receive(raw: FastifyRequest['raw'], add: (chunk: Buffer) => void): Promise<void> {
-    const { bodyTimeoutMs } = this.#limits;
-    let stop = () => {};
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const late = () =>
-          reject(new HttpError(408, `the body was not there within ${bodyTimeoutMs / 1000} s`));
-        const timer = setTimeout(late, bodyTimeoutMs);
-        const onData = (chunk: Buffer) => {
-          try {
-            add(chunk);
-          } catch (error) {
-            reject(error);
-          }
-        };
-        const brokenOff = () => reject(new HttpError(400, 'the body broke off'));
-        if (raw.destroyed) brokenOff();
-        raw.on('data', onData).once('end', resolve).once('error', brokenOff).once('close', brokenOff);
-        stop = () => {
-          clearTimeout(timer);
-          raw.off('data', onData).off('end', resolve).off('close', brokenOff);
-        };
-      });
-    } finally {
-      stop();
-      // What still comes is thrown away: by whom, and for how long, see connections.ts.
-      raw.resume();
-    }
+/** The chunks of a body that comes whole, and in time. Leaves the request as it is when left early. */
+async function* chunksOf(raw: FastifyRequest['raw'], timeoutMs: number): AsyncGenerator<Buffer> {
+  const brokenOff = new HttpError(400, 'the body broke off');
+  if (raw.destroyed) throw brokenOff;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  try {
+    for await (const [chunk] of on(raw, 'data', { signal: late.signal, close: ['end', 'close'] }))
+      yield chunk;
+  } catch {
+    throw late.signal.aborted
+      ? new HttpError(408, `the body was not there within ${timeoutMs / 1000} s`)
+      : brokenOff;
+  } finally {
+    clearTimeout(timer);
   }
+  if (!raw.complete) throw brokenOff;
 }
 
 const MAX_EXPRESSIONS = 10_000;

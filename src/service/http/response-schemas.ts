@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { AGGREGATIONS } from '../../core/model/index.ts';
 
+const text = z.string().optional();
+const number = z.number().optional();
 const timestamp = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/)
@@ -20,26 +22,26 @@ const domainEntry = z.looseObject({ id: z.string() });
 const metadataElement = z.strictObject({
   id: z.string(),
   timeSeriesId: z.string(),
-  source: z.string().optional(),
-  dataProvider: z.string().optional(),
-  unitOfMeasure: z.string().optional(),
-  scale: z.number().optional(),
-  vessel: z.strictObject({ name: z.string().optional(), imo: z.string().optional() }),
+  source: text,
+  dataProvider: text,
+  unitOfMeasure: text,
+  scale: number,
+  vessel: z.strictObject({ name: text, imo: text }),
   domains: z.record(z.string(), domainEntry),
 });
 
 const keyedMetadata = z.strictObject({
-  name: z.string().optional(),
-  description: z.string().optional(),
-  source: z.string().optional(),
-  scale: z.number().optional(),
-  uom: z.string().optional(),
+  name: text,
+  description: text,
+  source: text,
+  scale: number,
+  uom: text,
   mapsTo: z.record(z.string(), z.string()),
-  rangeHigh: z.number().optional(),
-  rangeLow: z.number().optional(),
+  rangeHigh: number,
+  rangeLow: number,
   timeSeriesId: z.string(),
-  vesselImo: z.string().optional(),
-  vesselName: z.string().optional(),
+  vesselImo: text,
+  vesselName: text,
 });
 
 const statistic = z.strictObject({
@@ -65,6 +67,6 @@ export const RESPONSE_SCHEMAS = {
   }),
   Error: z.strictObject({ error: z.string() }),
   TokenError: z
-    .strictObject({ error: z.string(), error_description: z.string().optional() })
+    .strictObject({ error: z.string(), error_description: text })
     .describe('RFC 6749: with a description where the request is wrong, then `error` is its code'),
 } as const;

@@ -1,14 +1,13 @@
 /** The routes: from an HTTP request to an answer on its way. */
 import { Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '../../core/errors.ts';
 import { clientAddress } from '../../core/logins.ts';
 import type { Clock, Family, Log } from '../../core/model/index.ts';
 import { type AnswerContext, prepareAnswer, type Query } from '../bodies/answers.ts';
 import { beginRequest, interceptedBody, type ServedRequest, type ServiceHooks } from '../hooks.ts';
-import { findDomain } from '../query/domains.ts';
-import { type FindDomain, parsePath, parseQueryExpression, type Selector } from '../query/expressions.ts';
+import { type FindDomain, findDomain } from '../query/domains.ts';
+import { parsePath, parseQueryExpression, type Selector } from '../query/expressions.ts';
 import { CONTENT_TYPES } from '../query/formats.ts';
 import { FAMILIES, readParameters } from '../query/parameters.ts';
 import { indexSeries } from '../query/series-index.ts';
@@ -31,7 +30,6 @@ export interface RouteContext {
   readonly accessLog: AccessLog;
   readonly hooks: ServiceHooks;
   readonly clock: Clock;
-  readonly gzip: boolean;
   readonly log: Log;
   readonly answers: Omit<AnswerContext, 'nowMs' | 'work'>;
 }
@@ -110,22 +108,7 @@ async function serve(
   if (typeof body === 'string') return reply.send(body);
   // A piece is made when the client has taken the one before, and one more waits.
   const pieces = Readable.from(work.making(logged(context, request, work, body)), { highWaterMark: 1 });
-  return reply.send(wantsGzip(context, request) ? zipped(reply, pieces) : pieces);
-}
-
-/** Whether the answer is compressed, in the request's words. */
-function wantsGzip({ gzip }: RouteContext, request: FastifyRequest): boolean {
-  const encodings = request.headers['accept-encoding'];
-  return gzip && typeof encodings === 'string' && /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings);
-}
-
-/** The body compressed, piece by piece. */
-function zipped(reply: FastifyReply, pieces: Readable): Readable {
-  reply.header('content-encoding', 'gzip').header('vary', 'accept-encoding');
-  const gzip = createGzip({ level: 1, chunkSize: 64 * 1024 });
-  pieces.once('error', (error) => gzip.destroy(error));
-  gzip.once('close', () => pieces.destroy());
-  return pieces.pipe(gzip);
+  return reply.send(pieces);
 }
 
 /** The body; what breaks it off after its headers were sent can only be told to the operator. */

@@ -24,21 +24,13 @@ interface ChosenVersion {
 
 /** Version for the header `x-api-version` at an instant. Throws 400 for one that is unknown or gone. */
 export function chooseVersion(header: string | undefined, nowMs: number): ChosenVersion {
-  const oldIsGone = nowMs >= OLD_VERSION_GONE_MS;
-  const wanted = header?.trim();
-  if (wanted === undefined || wanted === '') {
-    const name = oldIsGone ? CURRENT_VERSION : OLD_VERSION;
-    return { name, shape: wireShape(name) };
-  }
-  const served = API_VERSIONS.filter((version) => !(oldIsGone && version === OLD_VERSION));
+  const served = API_VERSIONS.filter((version) => version !== OLD_VERSION || nowMs < OLD_VERSION_GONE_MS);
+  const wanted = header?.trim() || (served.includes(OLD_VERSION) ? OLD_VERSION : CURRENT_VERSION);
   const name = served.find((version) => version === wanted);
-  if (name === undefined) {
-    const known = API_VERSIONS.some((version) => version === wanted);
-    const why = known ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
-    throw new HttpError(
-      400,
-      `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,
-    );
-  }
-  return { name, shape: wireShape(name) };
+  if (name !== undefined) return { name, shape: wireShape(name) };
+  const why = wanted === OLD_VERSION ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
+  throw new HttpError(
+    400,
+    `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,
+  );
 }

@@ -1,7 +1,9 @@
 /**
- * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own.
- * A new domain is one entry here. Those that only the series' metadata name are in other-domains.ts.
+ * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own. A new domain
+ * of the contract is one entry here; others are those that some series' metadata name.
  */
+import type { SeriesRecord } from '../data/source.ts';
+
 export interface Domain {
   readonly name: string;
   /** Domain in which the series carry the name that expressions match and answers show. */
@@ -20,30 +22,70 @@ export interface Domain {
 
 export const ID_DOMAIN = 'id';
 
+const domain = (name: string, levels: Domain['levels'], more: Partial<Domain> = {}): Domain => ({
+  ...{ name, namedIn: name, levels, openEnd: false, verbose: false, braces: false },
+  ...more,
+});
 const DOMAINS: readonly Domain[] = [
-  { name: ID_DOMAIN, namedIn: ID_DOMAIN, levels: 1, openEnd: false, verbose: false, braces: false },
-  { name: 'jsmea', namedIn: 'jsmea', levels: 8, openEnd: true, verbose: false, braces: false },
-  { name: 'flat', namedIn: 'flat', levels: 2, openEnd: false, verbose: false, braces: false },
+  domain(ID_DOMAIN, 1),
+  domain('jsmea', 8, { openEnd: true }),
+  domain('flat', 2),
   // As some services call their flat names.
-  {
-    ...{ name: 'raalabs', namedIn: 'raalabs', elseNamedIn: 'flat' },
-    ...{ levels: 2, openEnd: false, verbose: false, braces: false },
-  },
-  { name: 'vis-3-8a', namedIn: 'vis-3-8a', levels: 'any', openEnd: false, verbose: true, braces: false },
-  { name: 'maker', namedIn: 'maker', levels: 3, openEnd: false, verbose: false, braces: false },
-  // Several names of `flat` in one expression: `{a,b}` stands for either.
-  { name: 'parameters', namedIn: 'flat', levels: 2, openEnd: false, verbose: false, braces: true },
+  domain('raalabs', 2, { elseNamedIn: 'flat' }),
+  domain('vis-3-8a', 'any', { verbose: true }),
+  domain('maker', 3),
+  // Several names of `flat` in one expression.
+  domain('parameters', 2, { namedIn: 'flat', braces: true }),
 ];
 
-const BY_NAME: ReadonlyMap<string, Domain> = new Map(DOMAINS.map((domain) => [domain.name, domain]));
-export const DOMAIN_NAMES: readonly string[] = DOMAINS.map((domain) => domain.name);
+const BY_NAME: ReadonlyMap<string, Domain> = new Map(DOMAINS.map((one) => [one.name, one]));
+export const DOMAIN_NAMES: readonly string[] = [...BY_NAME.keys()];
 
-export function findDomain(name: string): Domain | undefined {
-  return BY_NAME.get(name);
-}
+/** Domain of a name; undefined for one that does not exist, or of which the client may read nothing. */
+export type FindDomain = (name: string) => Domain | undefined;
+
+export const findDomain: FindDomain = (name) => BY_NAME.get(name);
 
 /** Levels of an id or expression of a domain, split at slashes: the last fixed level keeps further ones, jsmea has none. */
 export function foldLevels({ name, levels }: Domain, parts: string[]): string[] {
   if (levels === 'any' || name === 'jsmea' || parts.length <= levels) return parts;
   return [...parts.slice(0, levels - 1), parts.slice(levels - 1).join('/')];
+}
+
+/** A lake may have been written by anybody, and each domain takes an index over all series. */
+const MAX_OTHER_DOMAINS = 32;
+
+/** The domains that the contract does not list, and that some series has an id in. */
+export class OtherDomains {
+  /** Those with the most series: all of them, unless there are more than MAX_OTHER_DOMAINS. */
+  readonly all: readonly Domain[];
+  /** How many more there are, which cannot be asked for. */
+  readonly left: number;
+  readonly #vessels: ReadonlyMap<string, ReadonlySet<string>>;
+
+  constructor(series: readonly SeriesRecord[]) {
+    const found = new Map<string, { count: number; readonly vessels: Set<string> }>();
+    for (const { names, vessel } of series) {
+      for (const name of names.keys()) {
+        // With a slash in its name, or without a name, no expression reaches it.
+        if (findDomain(name) !== undefined || name === '' || name.includes('/')) continue;
+        const of = found.get(name) ?? { count: 0, vessels: new Set() };
+        found.set(name, of);
+        of.count += 1;
+        of.vessels.add(vessel);
+      }
+    }
+    const largest = [...found].sort(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1));
+    const kept = largest.slice(0, MAX_OTHER_DOMAINS);
+    this.#vessels = new Map(kept.map(([name, { vessels }]) => [name, vessels]));
+    this.left = found.size - kept.length;
+    this.all = kept.map(([name]) => domain(name, 'any'));
+  }
+
+  /** Undefined too where all that it names is other people's: its name may tell who they are. */
+  find(name: string, mayRead: (vessel: string) => boolean): Domain | undefined {
+    for (const vessel of this.#vessels.get(name) ?? [])
+      if (mayRead(vessel)) return this.all.find((one) => one.name === name);
+    return undefined;
+  }
 }

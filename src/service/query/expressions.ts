@@ -5,12 +5,9 @@
  */
 import type { Family } from '../../core/model/index.ts';
 import { HttpError } from '../http/http-error.ts';
-import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import { DOMAIN_NAMES, type Domain, type FindDomain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import type { Pattern } from './series-matcher.ts';
-import { compileVisParts } from './vis-parts.ts';
-
-/** Domain of a name; undefined for one that does not exist, or of which the client may read nothing. */
-export type FindDomain = (name: string) => Domain | undefined;
+import { compileVisParts } from './series-matcher.ts';
 
 /** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or a pattern. */
 export type Selector = { readonly domain: Domain } & (

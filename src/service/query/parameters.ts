@@ -3,18 +3,16 @@ import { z } from 'zod';
 import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS } from '../../core/model/index.ts';
 import { badParameter, HttpError } from '../http/http-error.ts';
-import { DOMAIN_NAMES, type Domain } from './domains.ts';
-import type { FindDomain } from './expressions.ts';
+import { DOMAIN_NAMES, type Domain, type FindDomain } from './domains.ts';
 import { lastFullWindow, lastHour, parseTimeRange } from './time-range.ts';
 import { parseWindow, type Window, type WindowEdges } from './windows.ts';
 
 const text = (description: string) => z.string().max(4096).optional().describe(description);
 
-const formatSchema = z.object({
+const FORMAT = {
   format: text('Output format: json (default), ndjson, parquet (measurements), csv and html (statistics)'),
-});
-
-const timeSchema = z.object({
+};
+const TIME = {
   from: text('Start of range, ISO 8601'),
   to: text('End of range (exclusive), ISO 8601'),
   from_epoch: text('Start of range, Unix epoch seconds'),
@@ -24,32 +22,25 @@ const timeSchema = z.object({
   year: text('Calendar year'),
   month: text('Calendar month, with year'),
   day: text('Calendar day, with year and month'),
-});
-
-const namingSchema = z.object({
+};
+const NAMING = {
   verbose: text('true: verbose ids where the domain has them; default false'),
   output_domain: text(`Return ids in this domain: ${DOMAIN_NAMES.join(', ')}, or one that metadata name`),
-});
-
-const statisticsSchema = z.object({
+};
+const STATISTICS = {
   aggregations: text(
     `Comma-separated: ${AGGREGATIONS.join(', ')}; default avg before 2026-09-10, mean from then on`,
   ),
   aggregation: text('Alias of aggregations'),
   window: text('Width of a window: 1m, 2h, 2d, 1month (default), none'),
   window_edges: text('whole (default) or partial'),
-});
+};
 
 /** Parameters each family understands; others are ignored. */
 export const PARAMETERS = {
-  measurements: z.object({ ...formatSchema.shape, ...timeSchema.shape, ...namingSchema.shape }),
-  metadata: z.object({ ...formatSchema.shape, ...namingSchema.shape }),
-  statistics: z.object({
-    ...formatSchema.shape,
-    ...timeSchema.shape,
-    ...namingSchema.shape,
-    ...statisticsSchema.shape,
-  }),
+  measurements: z.object({ ...FORMAT, ...TIME, ...NAMING }),
+  metadata: z.object({ ...FORMAT, ...NAMING }),
+  statistics: z.object({ ...FORMAT, ...TIME, ...NAMING, ...STATISTICS }),
 } as const;
 
 export const FAMILIES = Object.keys(PARAMETERS) as readonly Family[];

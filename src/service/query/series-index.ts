@@ -4,8 +4,7 @@
  * out about a tail holds for all series that have it.
  */
 import type { SeriesRecord } from '../data/source.ts';
-import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
-import { OtherDomains } from './other-domains.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN, OtherDomains } from './domains.ts';
 
 /** What follows the first level. Series are named by their position. */
 interface Tail {

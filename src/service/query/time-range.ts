@@ -7,33 +7,20 @@ import {
   MICROS_PER_SECOND,
 } from '../../core/model/index.ts';
 import { badParameter, HttpError } from '../http/http-error.ts';
-import { addDuration, type Duration, type Unit, windowEnd, windowStart } from './durations.ts';
-
-/** The parameters as text, undefined where absent. */
-interface TimeParameters {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly from_epoch?: string | undefined;
-  readonly to_epoch?: string | undefined;
-  readonly since?: string | undefined;
-  readonly last?: string | undefined;
-  readonly year?: string | undefined;
-  readonly month?: string | undefined;
-  readonly day?: string | undefined;
-}
-type TimeName = keyof TimeParameters;
+import { addDuration, type Duration, LATEST, type Unit, type Window, windowStart } from './windows.ts';
 
 /** Parameters of one form belong together; two forms in one request conflict. */
-const FORMS: readonly (readonly TimeName[])[] = [
+const FORMS = [
   ['from', 'to'],
   ['from_epoch', 'to_epoch'],
   ['since'],
   ['last'],
   ['year', 'month', 'day'],
-];
-const EARLIEST: Micros = Date.UTC(1970, 0, 1) * MICROS_PER_MILLI;
-/** First instant that no range reaches beyond. */
-export const LATEST: Micros = Date.UTC(2200, 0, 1) * MICROS_PER_MILLI;
+] as const;
+type TimeName = (typeof FORMS)[number][number];
+/** The parameters as text. */
+type TimeParameters = { readonly [name in TimeName]?: string | undefined };
+const EARLIEST: Micros = 0;
 const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;
 
 /**
@@ -41,8 +28,7 @@ const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;
  * without `to` ends now. Throws 400.
  */
 export function parseTimeRange(parameters: TimeParameters, nowMicros: Micros): TimeRange | undefined {
-  const forms = FORMS.map((names) => names.filter((name) => parameters[name] !== undefined));
-  const used = forms.filter((names) => names.length > 0);
+  const used = FORMS.map((names) => given(parameters, names)).filter((names) => names !== undefined);
   if (used.length === 0) return undefined;
   if (used.length > 1)
     throw new HttpError(
@@ -58,47 +44,44 @@ export function parseTimeRange(parameters: TimeParameters, nowMicros: Micros): T
   return range;
 }
 
+/** Those of the names that are given; undefined where none is. */
+function given(parameters: TimeParameters, names: readonly TimeName[]): TimeName[] | undefined {
+  const found = names.filter((name) => parameters[name] !== undefined);
+  return found.length > 0 ? found : undefined;
+}
+
 /** Measurements without a time range use the last hour up to now. */
 export function lastHour(nowMicros: Micros): TimeRange {
   return { fromMicros: nowMicros - MICROS_PER_HOUR, toMicros: nowMicros };
 }
 
 /** The last full window before now: what statistics answer without a time range (`none`: the last hour). */
-export function lastFullWindow(window: Duration | 'none', nowMicros: Micros): TimeRange {
+export function lastFullWindow(window: Window, nowMicros: Micros): TimeRange {
   if (window === 'none') return lastHour(nowMicros);
   const toMicros = windowStart(nowMicros, window);
   return { fromMicros: windowStart(toMicros - 1, window), toMicros };
 }
 
 function rangeOf(parameters: TimeParameters, nowMicros: Micros): TimeRange {
-  const { from, to, from_epoch, to_epoch, since, last } = parameters;
-  if (from !== undefined || to !== undefined)
-    return openEnded(
-      from === undefined ? undefined : parseDateTime('from', from),
-      to === undefined ? undefined : parseDateTime('to', to),
-      nowMicros,
-    );
-  if (from_epoch !== undefined || to_epoch !== undefined)
-    return openEnded(
-      from_epoch === undefined ? undefined : parseEpoch('from_epoch', from_epoch),
-      to_epoch === undefined ? undefined : parseEpoch('to_epoch', to_epoch),
-      nowMicros,
-    );
-  if (since !== undefined) {
-    const duration = parseRelative('since', since);
-    return { fromMicros: addDuration(nowMicros, duration, -1), toMicros: nowMicros };
-  }
+  const { since, last } = parameters;
+  const ends = (from: Micros | undefined, to = nowMicros): TimeRange => ({
+    fromMicros: from ?? to - MICROS_PER_HOUR,
+    toMicros: to,
+  });
+  const micros = (name: TimeName, parse: typeof parseEpoch) => {
+    const text = parameters[name];
+    return text === undefined ? undefined : parse(name, text);
+  };
+  if (given(parameters, FORMS[0])) return ends(micros('from', parseDateTime), micros('to', parseDateTime));
+  if (given(parameters, FORMS[1]))
+    return ends(micros('from_epoch', parseEpoch), micros('to_epoch', parseEpoch));
+  if (since !== undefined) return ends(addDuration(nowMicros, parseRelative('since', since), -1));
   if (last !== undefined) {
     const duration = parseRelative('last', last);
     const toMicros = windowStart(nowMicros, { count: 1, unit: duration.unit });
     return { fromMicros: addDuration(toMicros, duration, -1), toMicros };
   }
   return calendarRange(parameters);
-}
-
-function openEnded(from: Micros | undefined, to: Micros | undefined, nowMicros: Micros): TimeRange {
-  const toMicros = to ?? nowMicros;
-  return { fromMicros: from ?? toMicros - MICROS_PER_HOUR, toMicros };
 }
 
 function calendarRange({ year, month, day }: TimeParameters): TimeRange {
@@ -110,7 +93,7 @@ function calendarRange({ year, month, day }: TimeParameters): TimeRange {
   const dayNumber = day === undefined ? 1 : parseInteger('day', day, 1, lastDay);
   const unit: Unit = day !== undefined ? 'day' : month !== undefined ? 'month' : 'year';
   const fromMicros = Date.UTC(yearNumber, monthNumber - 1, dayNumber) * MICROS_PER_MILLI;
-  return { fromMicros, toMicros: windowEnd(fromMicros, { count: 1, unit }) };
+  return { fromMicros, toMicros: addDuration(fromMicros, { count: 1, unit }) };
 }
 
 function parseInteger(name: string, text: string, low: number, high: number): number {

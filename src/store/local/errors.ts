@@ -9,59 +9,56 @@ export async function onDisk<T>(doing: string, path: string, work: () => Promise
   }
 }
 
+const UNCHANGED =
+  'What was published before is unchanged. Free space there, or set LAKE_URL to a larger disk, and run again.';
+const NO_PERMISSION = [
+  'no-permission',
+  'permission denied',
+  "Give this user read and write access to the lake's folder, or set LAKE_URL to another one.",
+] as const;
+const KEY_CONFLICT = [
+  'key-conflict',
+  'a file stands where a folder is needed, or the other way round',
+  'Look at what is there and move it away.',
+] as const;
+
+/** By the system's error: our code, what is wrong, and what to do next. */
+const FATAL: Readonly<Record<string, readonly [code: string, found: string, next: string]>> = {
+  ENOSPC: ['disk-full', 'the disk is full', UNCHANGED],
+  EDQUOT: ['disk-full', 'the disk quota is used up', UNCHANGED],
+  EFBIG: [
+    'file-too-large',
+    'the file would exceed the largest size allowed here',
+    "Raise the limit (ulimit -f, or the file system's) and run again.",
+  ],
+  EROFS: [
+    'read-only',
+    'the file system is read-only',
+    'Mount it writable, or set LAKE_URL to another folder.',
+  ],
+  EACCES: NO_PERMISSION,
+  EPERM: NO_PERMISSION,
+  ENOTDIR: KEY_CONFLICT,
+  EISDIR: KEY_CONFLICT,
+  ENAMETOOLONG: [
+    'bad-key',
+    'the path is too long for this file system',
+    'Set LAKE_URL to a folder with a shorter path.',
+  ],
+};
+
 /** A file system error by consequence. Errors that are ours already pass unchanged. */
 export function localError(error: unknown, doing: string, path: string): VesselExportError {
   if (error instanceof VesselExportError) return error;
-  const code = errnoOf(error) ?? 'unknown';
+  const errno = errnoOf(error) ?? 'unknown';
+  // Opening a socket, and a link.
+  if (errno === 'ENXIO' || errno === 'ELOOP') return notAFile(path);
   const what = `cannot ${doing} ${path}`;
-  const options = { cause: error };
-  switch (code) {
-    case 'ENOSPC':
-    case 'EDQUOT': {
-      const reason = code === 'ENOSPC' ? 'the disk is full' : 'the disk quota is used up';
-      const next =
-        'What was published before is unchanged. Free space there, or set LAKE_URL to a larger disk, and run again.';
-      return new FatalError('disk-full', `${what}: ${reason} (${code}). ${next}`, options);
-    }
-    case 'EFBIG':
-      return new FatalError(
-        'file-too-large',
-        `${what}: the file would exceed the largest size allowed here (${code}). Raise the limit (ulimit -f, or the file system's) and run again.`,
-        options,
-      );
-    case 'EROFS':
-      return new FatalError(
-        'read-only',
-        `${what}: the file system is read-only (${code}). Mount it writable, or set LAKE_URL to another folder.`,
-        options,
-      );
-    case 'EACCES':
-    case 'EPERM':
-      return new FatalError(
-        'no-permission',
-        `${what}: permission denied (${code}) for user id ${process.geteuid?.() ?? 'unknown'}. Give this user read and write access to the lake's folder, or set LAKE_URL to another one.`,
-        options,
-      );
-    // Opening a socket, and a link.
-    case 'ENXIO':
-    case 'ELOOP':
-      return notAFile(path);
-    case 'ENOTDIR':
-    case 'EISDIR':
-      return new FatalError(
-        'key-conflict',
-        `${what}: a file stands where a folder is needed, or the other way round (${code}). Look at what is there and move it away.`,
-        options,
-      );
-    case 'ENAMETOOLONG':
-      return new FatalError(
-        'bad-key',
-        `${what}: the path is too long for this file system (${code}). Set LAKE_URL to a folder with a shorter path.`,
-        options,
-      );
-    default:
-      return new RetriableError('local-io', `${what}: ${messageOf(error)}`, options);
-  }
+  if (!Object.hasOwn(FATAL, errno))
+    return new RetriableError('local-io', `${what}: ${messageOf(error)}`, { cause: error });
+  const [code, found, next] = FATAL[errno]!;
+  const who = code === 'no-permission' ? ` for user id ${process.geteuid?.() ?? 'unknown'}` : '';
+  return new FatalError(code, `${what}: ${found} (${errno})${who}. ${next}`, { cause: error });
 }
 
 /** What stands at `path` is neither file nor folder, or a folder in the place of a file. */

@@ -8,19 +8,11 @@ import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
 import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { folderStateOf } from './folder-state.ts';
-import { removeAndPrune, removeFound } from './removals.ts';
-import { moveTemp, placeFile, sweepTemps, untilAlone } from './temps.ts';
-import { LocalUploads, uploadOfFile } from './uploads.ts';
+import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
+import { createUploads, type OnKey, uploadOfFile } from './uploads.ts';
 import { type FoundFileStat, fileVersion, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
-
-/** A lake's folder. */
-interface LocalFolder {
-  readonly root: string;
-  /** Folders that were swept by this process: once is enough, what a dead writer leaves is small and hidden. */
-  readonly swept: Set<string>;
-}
 
 /**
  * Objects as files below `rootDir` (made when first written to). Safe for any number of processes on one file
@@ -29,47 +21,55 @@ interface LocalFolder {
  */
 export function createLocalStore(rootDir: string): ObjectStore {
   const root = resolve(rootDir);
-  const folder: LocalFolder = { root, swept: new Set() };
-  const uploads = new LocalUploads(root);
-  /** Check a key, and work on its file. */
-  async function at<T>(doing: string, key: string, work: (path: string) => Promise<T>): Promise<T> {
+  /** Folders that were swept by this process: once is enough, what a dead writer leaves is small and hidden. */
+  const swept = new Set<string>();
+  const onKey: OnKey = async (doing, key, work) => {
     checkKey(key);
     const path = join(root, key);
     return await onDisk(doing, path, () => work(path));
+  };
+  async function sweepAround(path: string): Promise<void> {
+    const folder = dirname(path);
+    if (swept.has(folder)) return;
+    if (swept.size >= MAX_SWEPT_FOLDERS) swept.clear();
+    swept.add(folder);
+    await sweepTemps(folder);
   }
+  const putIf: ObjectStore['putIf'] = (key, bytes, expected) =>
+    onKey('write', key, async (path) => {
+      await sweepAround(path);
+      return await putFileIf(path, bytes, expected);
+    });
+
   return {
     url: pathToFileURL(root).href,
-    get: (key) => at('read', key, readObject),
-    getRange: (key, fromByte, toByte) => at('read', key, (path) => readRange(path, fromByte, toByte)),
-    head: (key) => at('read', key, headObject),
-    put: (key, bytes) => at('write', key, (path) => put(folder, path, bytes)),
-    putIf: (key, bytes, expected) => at('write', key, (path) => putIf(folder, path, bytes, expected)),
-    putIfAbsent: (key, bytes) =>
-      at('write', key, async (path) => (await putIf(folder, path, bytes, null)) !== undefined),
-    remove: (key) => at('remove', key, (path) => removeAndPrune(root, path)),
+    get: (key) => onKey('read', key, readObject),
+    getRange: (key, fromByte, toByte) => onKey('read', key, (path) => readRange(path, fromByte, toByte)),
+    head: (key) => onKey('read', key, headObject),
+    put: (key, bytes) =>
+      onKey('write', key, async (path) => {
+        await sweepAround(path);
+        await placeFile(path, bytes, (temp) => moveTemp(temp, path));
+        await unlessMissing(syncFolder(dirname(path)));
+      }),
+    putIf,
+    putIfAbsent: async (key, bytes) => (await putIf(key, bytes, null)) !== undefined,
+    remove: (key) => onKey('remove', key, (path) => removeAndPrune(root, path)),
     removeAll: async (keys, mayReturn = []) => {
-      for (const key of keys) await at('remove', key, (path) => removeFound(root, path, true));
-      for (const key of mayReturn) await at('remove', key, (path) => removeFound(root, path, false));
+      for (const key of keys) await onKey('remove', key, (path) => removeFound(root, path, true));
+      for (const key of mayReturn) await onKey('remove', key, (path) => removeFound(root, path, false));
     },
-    removeIf: (key, expected) => at('remove', key, (path) => removeIf(root, path, expected)),
+    removeIf: (key, expected) => onKey('remove', key, (path) => removeIf(root, path, expected)),
     list: (prefix) => eachOf(listPages(root, prefix)),
     listPages: (prefix) => listPages(root, prefix),
-    folderState: (prefix) => folderState(root, prefix),
+    folderState: async (prefix) => {
+      checkPrefix(prefix);
+      const path = join(root, prefix);
+      return await onDisk('list', path, async () => await unlessMissing(folderStateOf(path, Date.now())));
+    },
+    ...createUploads(root, onKey),
     listUploads: (prefix) => listUploads(root, prefix),
-    createUpload: (key, nonce) => at('begin an upload of', key, () => uploads.create(key, nonce)),
-    uploadPart: (upload, partNumber, bytes) =>
-      at('write to the upload of', upload.key, () => uploads.writePart(upload, partNumber, bytes)),
-    adoptUpload: (upload, parts, nonce) =>
-      at('take over the upload of', upload.key, () => uploads.adopt(upload, parts, nonce)),
-    completeUpload: (upload, parts, expected) =>
-      at('publish', upload.key, () => uploads.complete(upload, parts, expected)),
-    publishedBy: (upload, parts) => at('read', upload.key, () => uploads.isPublished(upload, parts)),
-    abortUpload: (upload) => at('drop the upload of', upload.key, () => uploads.abort(upload)),
-    capabilities: async () => ({
-      conditionalPut: true,
-      conditionalReplace: true,
-      conditionalComplete: true,
-    }),
+    capabilities: async () => ({ conditionalPut: true, conditionalReplace: true, conditionalComplete: true }),
     close: async () => {},
   };
 }
@@ -92,23 +92,15 @@ async function headObject(path: string): Promise<{ sizeBytes: number; version: V
   return info?.isFile() ? { sizeBytes: info.size, version: fileVersion(info) } : undefined;
 }
 
-async function put(folder: LocalFolder, path: string, bytes: Uint8Array): Promise<void> {
-  await sweepOnce(folder, dirname(path));
-  await placeFile(path, bytes, (temp) => moveTemp(temp, path));
-  await unlessMissing(syncFolder(dirname(path)));
-}
-
 /**
  * Compare and rename, by one writer at a time. A writer that was stopped in between has lost its file to the next
  * one when it goes on, and starts again.
  */
-async function putIf(
-  folder: LocalFolder,
+async function putFileIf(
   path: string,
   bytes: Uint8Array,
   expected: Version | null,
 ): Promise<Version | undefined> {
-  await sweepOnce(folder, dirname(path));
   const written = await placeFile(path, bytes, async (temp, info) => {
     const version = fileVersion(info);
     if (expected === null) return (await linkIfAbsent(temp, path)) ? version : undefined;
@@ -136,23 +128,10 @@ async function removeIf(root: string, path: string, expected: Version): Promise<
   return removed;
 }
 
-async function sweepOnce({ swept }: LocalFolder, path: string): Promise<void> {
-  if (swept.has(path)) return;
-  if (swept.size >= MAX_SWEPT_FOLDERS) swept.clear();
-  swept.add(path);
-  await sweepTemps(path);
-}
-
 async function* listPages(root: string, prefix: string): AsyncIterable<ListedObject[]> {
   const isObject = (key: string) => key.startsWith(prefix) && faultOfKey(key) === undefined;
   for await (const files of listFiles(root, prefix, isObject))
     yield files.map(({ fileKey: key, sizeBytes, modifiedMs, tag }) => ({ key, sizeBytes, modifiedMs, tag }));
-}
-
-async function folderState(root: string, prefix: string): Promise<string | undefined> {
-  checkPrefix(prefix);
-  const path = join(root, prefix);
-  return await onDisk('list', path, async () => await unlessMissing(folderStateOf(path, Date.now())));
 }
 
 async function* listUploads(root: string, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {

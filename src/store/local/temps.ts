@@ -5,13 +5,13 @@
  */
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../core/process/process-id.ts';
 import { errnoOf, localError, unlessMissing } from './errors.ts';
-import { createFile, RACE_ATTEMPTS, writeAll } from './files.ts';
+import { createFile, RACE_ATTEMPTS, syncFolder, writeAll } from './files.ts';
 import { walkFiles } from './walk.ts';
 
 /** The last number begins with the time: among the writers of a file it tells who came first. */
@@ -184,4 +184,47 @@ async function dropIfOverdue(other: string, sinceMs: Map<string, number>): Promi
   const firstSeenMs = sinceMs.get(other) ?? nowMs;
   sinceMs.set(other, firstSeenMs);
   if (nowMs - firstSeenMs > TURN_MS || (await isDeadTemp(other))) await unlessMissing(unlink(other));
+}
+
+/** Remove a file and the folders above it (below `rootDir`) that are empty then. */
+export async function removeAndPrune(rootDir: string, path: string): Promise<void> {
+  await unlessMissing(unlink(path));
+  await unlessMissing(syncFolder(await pruneAbove(rootDir, path)));
+}
+
+/** The same where there is a file, and nothing where there is none; `isDurable` false: it may be back after a power cut. */
+export async function removeFound(rootDir: string, path: string, isDurable: boolean): Promise<void> {
+  if (!(await unlessMissing(unlink(path).then(() => true)))) return;
+  const folder = await pruneAbove(rootDir, path);
+  if (isDurable) await unlessMissing(syncFolder(folder));
+}
+
+/** Remove the folders above a file that are empty; the first one that stays. */
+async function pruneAbove(rootDir: string, path: string): Promise<string> {
+  let folder = dirname(path);
+  if (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
+  else await sweepTemps(folder);
+  while (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
+  return folder;
+}
+
+async function removeEmptyFolder(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    switch (errnoOf(error)) {
+      case 'ENOENT': // Somebody else pruned it: the one above may be empty now.
+        return true;
+      case 'ENOTEMPTY':
+      case 'EEXIST':
+      case 'EBUSY': // A mount point.
+      case 'EACCES':
+      case 'EPERM':
+      case 'ENOTDIR': // A link to a folder.
+        return false;
+      default:
+        throw error;
+    }
+  }
 }

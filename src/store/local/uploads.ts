@@ -1,17 +1,3 @@
-import { hash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
-import { checkNonce } from '../key.ts';
-import type { PartRef, UploadRef, Version } from '../store.ts';
-import { holdsParts, type PartContent, sizeOf } from '../uploaded-parts.ts';
-import { errnoOf, unlessMissing } from './errors.ts';
-import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
-import { removeAndPrune } from './removals.ts';
-import { createTemp, dropTemp, moveTemp, sweepTemps } from './temps.ts';
-import { fileVersion } from './walk.ts';
-
 /**
  * Multipart uploads on a disk: one hidden file `.<name>.<nonce>.upload` beside the object, the parts one after
  * the other. No descriptor outlives a call, every call finds the file by its name, and a name is never used
@@ -20,6 +6,19 @@ import { fileVersion } from './walk.ts';
  *
  * The store remembers the parts of an upload that it created or adopted, until the upload ends.
  */
+import { hash } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
+import { checkNonce } from '../key.ts';
+import type { ObjectStore, PartRef, UploadRef } from '../store.ts';
+import { holdsParts, objectChanged, type PartContent, sizeOf } from '../uploaded-parts.ts';
+import { errnoOf, unlessMissing } from './errors.ts';
+import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
+import { createTemp, dropTemp, moveTemp, removeAndPrune, sweepTemps } from './temps.ts';
+import { fileVersion } from './walk.ts';
+
 const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;
 
 /** The upload that a file (`a/b/.name.nonce.upload`) holds, or undefined when it is another kind of file. */
@@ -30,188 +29,184 @@ export function uploadOfFile(fileKey: string): UploadRef | undefined {
   return { key: fileKey.slice(0, slash) + match[1]!, uploadId: match[2]!, nonce: match[2]! };
 }
 
-/** The uploads below `rootDir`. */
-export class LocalUploads {
-  readonly #rootDir: string;
+type Uploads = Pick<
+  ObjectStore,
+  'createUpload' | 'uploadPart' | 'adoptUpload' | 'completeUpload' | 'publishedBy' | 'abortUpload'
+>;
+/** Runs work on the file of a key that is one. */
+export type OnKey = <T>(doing: string, key: string, work: (path: string) => Promise<T>) => Promise<T>;
+
+/** Uploads as the port has them, below `rootDir`. */
+export function createUploads(rootDir: string, onKey: OnKey): Uploads {
   /** Parts by upload id, in order; of uploads that this store may send parts to. */
-  readonly #partsOf = new Map<string, PartContent[]>();
+  const partsOf = new Map<string, PartContent[]>();
 
-  constructor(rootDir: string) {
-    this.#rootDir = rootDir;
-  }
-
-  #pathOf({ key, uploadId }: Pick<UploadRef, 'key' | 'uploadId'>): string {
+  function pathOf({ key, uploadId }: Pick<UploadRef, 'key' | 'uploadId'>): string {
     checkNonce(uploadId);
-    const path = join(this.#rootDir, key);
+    const path = join(rootDir, key);
     return join(dirname(path), `.${basename(path)}.${uploadId}.upload`);
   }
 
-  async #open(upload: UploadRef, path: string): Promise<{ file: FileHandle; info: Stats }> {
-    const opened = await openFile(path, constants.O_RDWR);
+  async function openUpload(upload: UploadRef): Promise<{ file: FileHandle; info: Stats }> {
+    const opened = await openFile(pathOf(upload), constants.O_RDWR);
     if (opened !== undefined) return opened;
-    this.#partsOf.delete(upload.uploadId);
+    partsOf.delete(upload.uploadId);
     throw uploadGone(upload);
   }
 
-  async create(key: string, nonce: string): Promise<UploadRef> {
-    const upload = { key, uploadId: nonce, nonce };
-    const path = this.#pathOf(upload);
-    await sweepTemps(dirname(path));
-    try {
-      await (await createFile(path)).close();
-    } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error;
-      throw new FatalError(
-        'nonce-reused',
-        `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
-      );
-    }
-    this.#partsOf.set(nonce, []);
-    return upload;
-  }
-
-  async writePart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef> {
-    const path = this.#pathOf(upload);
-    const known = this.#partsOf.get(upload.uploadId);
-    if (known === undefined) throw await unknownUpload(upload, path);
-    if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > known.length + 1) {
-      throw new FatalError(
-        'part-order',
-        `part ${partNumber} of ${upload.key} was sent after part ${known.length}; parts are sent in order.`,
-      );
-    }
-    const sha256 = hash('sha256', bytes);
-    const offset = sizeOf(known.slice(0, partNumber - 1));
-    const replaced = known[partNumber - 1];
-    if (replaced !== undefined && replaced.sizeBytes !== bytes.length) known.length = partNumber;
-    known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
-    const end = sizeOf(known);
-
-    const { file } = await this.#open(upload, path);
-    try {
-      await writeAll(file, bytes, offset);
-      if (replaced !== undefined) await file.truncate(end);
-    } catch (error) {
-      known.length = partNumber - 1;
-      await file.truncate(offset).catch(() => {}); // Best effort: gives the disk its space back.
-      throw error;
-    } finally {
-      await file.close();
-    }
-    return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
-  }
-
-  async adopt(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined> {
-    const adopted = { key: upload.key, uploadId: nonce, nonce };
-    const oldPath = this.#pathOf(upload);
-    const newPath = this.#pathOf(adopted);
-    if (oldPath === newPath)
-      throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
-    // Nor is there one in what is no file, which could not even be opened without waiting.
-    if (!(await unlessMissing(stat(oldPath)))?.isFile()) return undefined;
-    const temp = await createTemp(newPath);
-    try {
-      await temp.file.close();
-      const { mode } = await stat(temp.path);
-      await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
-      // A copy has the rights of the original: ours are those that this process gives.
-      await chmod(temp.path, mode);
-      const sizeBytes = sizeOf(parts);
-      if ((await stat(temp.path)).size < sizeBytes) return undefined;
-      await truncate(temp.path, sizeBytes);
-      if (!(await fileHoldsParts(temp.path, parts))) return undefined;
-      // There are never two uploads in this order. A crash in between costs the progress, no more.
-      await unlink(oldPath);
-      await moveTemp(temp.path, newPath);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
-      throw error;
-    } finally {
-      await dropTemp(temp.path);
-    }
-    this.#partsOf.delete(upload.uploadId);
-    this.#partsOf.set(
-      nonce,
-      parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
-    );
-    return adopted;
-  }
-
-  /**
-   * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
-   * that was stopped before it fails.
-   */
-  async complete(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void> {
-    const path = this.#pathOf(upload);
-    const target = join(this.#rootDir, upload.key);
-    const opened = await this.#open(upload, path);
-    try {
-      await this.#checkParts(upload, parts, opened, path);
-      await opened.file.sync();
-    } finally {
-      await opened.file.close();
-    }
-    if (expected !== undefined) {
-      const found = await unlessMissing(stat(target));
-      if ((found === undefined ? null : fileVersion(found)) !== expected)
-        throw new CommitFailedError(
-          'object-changed',
-          `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
-        );
-    }
-    try {
-      await rename(path, target);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') throw uploadGone(upload);
-      throw error;
-    }
-    this.#partsOf.delete(upload.uploadId);
-    await syncFolder(dirname(target)).catch((error: unknown) => {
-      throw new CommitUnknownError(
-        'sync-failed',
-        `${target} was replaced, but the folder could not be synced: ${messageOf(error)}`,
-        { cause: error },
-      );
-    });
-  }
-
   /** The file holds exactly `parts`, after a longer tail (a part that no checkpoint knows) was cut off. */
-  async #checkParts(
+  async function checkParts(
     upload: UploadRef,
     parts: readonly PartRef[],
-    { file, info }: { readonly file: FileHandle; readonly info: Stats },
-    path: string,
+    { file, info: { size: foundBytes } }: { readonly file: FileHandle; readonly info: Stats },
   ): Promise<void> {
     const expectedBytes = sizeOf(parts);
-    const foundBytes = info.size;
-    const known = this.#partsOf.get(upload.uploadId);
+    const known = partsOf.get(upload.uploadId);
     const inOrder = parts.every((part, i) => part.partNumber === i + 1);
-    if (
-      !inOrder ||
-      foundBytes < expectedBytes ||
-      !(known === undefined ? await fileHoldsParts(path, parts) : sameParts(known, parts))
-    ) {
+    const areHeld =
+      inOrder &&
+      foundBytes >= expectedBytes &&
+      (known === undefined ? await fileHoldsParts(pathOf(upload), parts) : sameParts(known, parts));
+    if (!areHeld)
       throw new CommitFailedError(
         'part-mismatch',
         `the upload of ${upload.key} does not hold the parts it is to be completed with (${parts.length} parts, ${expectedBytes} bytes; found ${foundBytes} bytes). Start the upload again.`,
       );
-    }
     if (foundBytes > expectedBytes) await file.truncate(expectedBytes);
   }
 
-  async isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
-    // While its file is there, the upload is not completed, whatever the object looks like.
-    if ((await unlessMissing(stat(this.#pathOf(upload)))) !== undefined) return false;
-    const target = join(this.#rootDir, upload.key);
-    const info = await unlessMissing(stat(target));
-    if (info === undefined || info.size !== sizeOf(parts)) return false;
-    return await fileHoldsParts(target, parts);
-  }
+  return {
+    createUpload: (key, nonce) =>
+      onKey('begin an upload of', key, async () => {
+        const upload = { key, uploadId: nonce, nonce };
+        const path = pathOf(upload);
+        await sweepTemps(dirname(path));
+        try {
+          await (await createFile(path)).close();
+        } catch (error) {
+          if (errnoOf(error) !== 'EEXIST') throw error;
+          throw new FatalError(
+            'nonce-reused',
+            `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
+          );
+        }
+        partsOf.set(nonce, []);
+        return upload;
+      }),
 
-  async abort(upload: UploadRef): Promise<void> {
-    this.#partsOf.delete(upload.uploadId);
-    await removeAndPrune(this.#rootDir, this.#pathOf(upload));
-  }
+    uploadPart: (upload, partNumber, bytes) =>
+      onKey('write to the upload of', upload.key, async () => {
+        const known = partsOf.get(upload.uploadId);
+        if (known === undefined) throw await unknownUpload(upload, pathOf(upload));
+        if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > known.length + 1) {
+          throw new FatalError(
+            'part-order',
+            `part ${partNumber} of ${upload.key} was sent after part ${known.length}; parts are sent in order.`,
+          );
+        }
+        const sha256 = hash('sha256', bytes);
+        const offset = sizeOf(known.slice(0, partNumber - 1));
+        const replaced = known[partNumber - 1];
+        if (replaced !== undefined && replaced.sizeBytes !== bytes.length) known.length = partNumber;
+        known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
+        const end = sizeOf(known);
+
+        const { file } = await openUpload(upload);
+        try {
+          await writeAll(file, bytes, offset);
+          if (replaced !== undefined) await file.truncate(end);
+        } catch (error) {
+          known.length = partNumber - 1;
+          await file.truncate(offset).catch(() => {}); // Best effort: gives the disk its space back.
+          throw error;
+        } finally {
+          await file.close();
+        }
+        return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
+      }),
+
+    adoptUpload: (upload, parts, nonce) =>
+      onKey('take over the upload of', upload.key, async () => {
+        const adopted = { key: upload.key, uploadId: nonce, nonce };
+        const oldPath = pathOf(upload);
+        const newPath = pathOf(adopted);
+        if (oldPath === newPath)
+          throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
+        // Nor is there one in what is no file, which could not even be opened without waiting.
+        if (!(await unlessMissing(stat(oldPath)))?.isFile()) return undefined;
+        const temp = await createTemp(newPath);
+        try {
+          await temp.file.close();
+          const { mode } = await stat(temp.path);
+          await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
+          // A copy has the rights of the original: ours are those that this process gives.
+          await chmod(temp.path, mode);
+          const sizeBytes = sizeOf(parts);
+          if ((await stat(temp.path)).size < sizeBytes) return undefined;
+          await truncate(temp.path, sizeBytes);
+          if (!(await fileHoldsParts(temp.path, parts))) return undefined;
+          // There are never two uploads in this order. A crash in between costs the progress, no more.
+          await unlink(oldPath);
+          await moveTemp(temp.path, newPath);
+        } catch (error) {
+          if (errnoOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
+          throw error;
+        } finally {
+          await dropTemp(temp.path);
+        }
+        partsOf.delete(upload.uploadId);
+        partsOf.set(nonce, [...parts]);
+        return adopted;
+      }),
+
+    /**
+     * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
+     * that was stopped before it fails.
+     */
+    completeUpload: (upload, parts, expected) =>
+      onKey('publish', upload.key, async (target) => {
+        const opened = await openUpload(upload);
+        try {
+          await checkParts(upload, parts, opened);
+          await opened.file.sync();
+        } finally {
+          await opened.file.close();
+        }
+        if (expected !== undefined) {
+          const found = await unlessMissing(stat(target));
+          if ((found === undefined ? null : fileVersion(found)) !== expected) throw objectChanged(upload.key);
+        }
+        try {
+          await rename(pathOf(upload), target);
+        } catch (error) {
+          if (errnoOf(error) === 'ENOENT') throw uploadGone(upload);
+          throw error;
+        }
+        partsOf.delete(upload.uploadId);
+        await syncFolder(dirname(target)).catch((error: unknown) => {
+          throw new CommitUnknownError(
+            'sync-failed',
+            `${target} was replaced, but the folder could not be synced: ${messageOf(error)}`,
+            { cause: error },
+          );
+        });
+      }),
+
+    publishedBy: (upload, parts) =>
+      onKey('read', upload.key, async (target) => {
+        // While its file is there, the upload is not completed, whatever the object looks like.
+        if ((await unlessMissing(stat(pathOf(upload)))) !== undefined) return false;
+        const info = await unlessMissing(stat(target));
+        if (info === undefined || info.size !== sizeOf(parts)) return false;
+        return await fileHoldsParts(target, parts);
+      }),
+
+    abortUpload: (upload) =>
+      onKey('drop the upload of', upload.key, async () => {
+        partsOf.delete(upload.uploadId);
+        await removeAndPrune(rootDir, pathOf(upload));
+      }),
+  };
 }
 
 function uploadGone(upload: UploadRef): CommitFailedError {

@@ -50,7 +50,8 @@ export function openBucket(options: S3StoreOptions) {
     for (const secret of known) if (known.size > MAX_KNOWN_SECRETS) known.delete(secret);
     return [...known];
   };
-  const sockets = { keepAlive: true, maxSockets: options.maxSockets ?? 32 };
+  const { maxSockets = 32, connectTimeoutMs = 5_000, idleTimeoutMs = 60_000 } = options;
+  const sockets = { keepAlive: true, maxSockets };
   const settings = {
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
@@ -74,8 +75,8 @@ export function openBucket(options: S3StoreOptions) {
   const client = new S3Client({
     ...settings,
     requestHandler: {
-      connectionTimeout: options.connectTimeoutMs ?? 5_000,
-      socketTimeout: options.idleTimeoutMs ?? 60_000,
+      connectionTimeout: connectTimeoutMs,
+      socketTimeout: idleTimeoutMs,
       requestTimeout: options.answerTimeoutMs ?? 300_000,
       throwOnRequestTimeout: true,
       httpAgent: sockets,

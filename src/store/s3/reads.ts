@@ -12,6 +12,10 @@ import { faultOf, isMissing } from './errors.ts';
 
 const BODY_ATTEMPTS = 3;
 
+/** An answer that names the version. */
+type Named<Answer> = Answer & { readonly ETag: Version };
+export type NamedHead = Named<HeadObjectCommandOutput>;
+
 interface ReadObject {
   readonly bytes: Uint8Array;
   readonly version: Version;
@@ -83,13 +87,10 @@ async function readBody(
   });
 }
 
-/** Its version is named. */
-type NamedBody = GetObjectCommandOutput & { readonly ETag: Version };
-
 async function askBody(
   s3: S3Bucket,
   input: GetObjectCommandInput,
-): Promise<NamedBody | 'beyond the end' | undefined> {
+): Promise<Named<GetObjectCommandOutput> | 'beyond the end' | undefined> {
   try {
     const answer = await s3.client.send(new GetObjectCommand(input));
     const { Body, ETag } = answer;
@@ -117,13 +118,8 @@ async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint
     if (sizeBytes > maxBytes) return { bytes: new Uint8Array(0), sizeBytes };
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(sizeBytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return { bytes, sizeBytes };
+  const { buffer, byteOffset } = Buffer.concat(chunks);
+  return { bytes: new Uint8Array(buffer, byteOffset, sizeBytes), sizeBytes };
 }
 
 /** See `head` of the port. */
@@ -147,6 +143,3 @@ export async function askHead(s3: S3Bucket, key: string): Promise<NamedHead | un
     throw error;
   }
 }
-
-/** Its version is named. */
-export type NamedHead = HeadObjectCommandOutput & { readonly ETag: Version };

@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/model/index.ts';
-import { parquetBody, ROW_GROUP_ROWS } from '../../../src/service/bodies/parquet-body.ts';
+import { parquetBody, ROW_GROUP_ROWS } from '../../../src/service/bodies/measurements-body.ts';
 
 import { BatchBuilder } from '../../../src/service/data/batch-builder.ts';
 import type { DataSource } from '../../../src/service/data/source.ts';

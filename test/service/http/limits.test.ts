@@ -121,20 +121,6 @@ describe('limits', () => {
     expect(text).toContain('2026-01-06T00:00:00.000000Z');
   });
 
-  test('gzip is used where it is switched on and accepted', async () => {
-    await using s = await openService({ gzip: true });
-    const path = `/measurements/flat/${VESSEL}/*?from=2026-01-05&to=2026-01-06`;
-    const plain = await s.get(path, { 'accept-encoding': 'identity' });
-    const zipped = await s.get(path, { 'accept-encoding': 'gzip' });
-    expect([plain.headers.get('content-encoding'), zipped.headers.get('content-encoding')]).toEqual([
-      null,
-      'gzip',
-    ]);
-    expect(await zipped.text()).toBe(await plain.text());
-    const refused = await s.get('/measurements/nothing/x', { 'accept-encoding': 'gzip' });
-    expect([refused.status, refused.headers.get('content-encoding')]).toEqual([404, null]);
-  });
-
   test('close is quick with open connections and bodies', async () => {
     const s = await openService({ data: { seed: 7, vessels: 1, readingsPerDay: 400_000 } });
     const body = await s.get(DAYS);

@@ -1,13 +1,12 @@
 /** Every engine that views can be printed for. */
 import type { Dialect } from '../dialect.ts';
-import { athena } from './athena.ts';
 import { bigquery } from './bigquery.ts';
 import { clickhouse } from './clickhouse.ts';
 import { duckdb } from './duckdb.ts';
 import { fabric } from './fabric.ts';
 import { snowflake } from './snowflake.ts';
 import { spark } from './spark.ts';
-import { trino } from './trino.ts';
+import { athena, trino } from './trino.ts';
 
 export const DIALECTS = {
   duckdb,

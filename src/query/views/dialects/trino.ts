@@ -1,4 +1,4 @@
-import { doubledQuotes, joinSql, type Sql, sql } from '../../../core/duckdb/sql-text.ts';
+import { backslashes, doubledQuotes, joinSql, type Sql, sql } from '../../../core/duckdb/sql-text.ts';
 import { columnNames } from '../column-names.ts';
 import * as views from '../dialect.ts';
 
@@ -6,7 +6,7 @@ const text = doubledQuotes('"', (hex) => sql`from_utf8(from_hex('${hex}'))`);
 const { quote, literal } = text;
 
 /** What Trino and Athena, which is made of it, have in common. */
-export const trinoCommon = {
+const trinoCommon = {
   ...text,
   urlFault: (url: string) => (/^s3a?:\/\//.test(url) ? undefined : 's3://bucket/prefix'),
   position: (of: Sql, marker: Sql) => sql`strpos(${of}, ${marker})`,
@@ -20,7 +20,7 @@ export const trinoCommon = {
 } as const;
 
 /** `receipts` of one table per job, whose texts become what they are; instants by the function `parse`. */
-export function receiptsOfTables(
+function receiptsOfTables(
   d: views.Dialect,
   lake: views.ViewedLake,
   tables: readonly string[],
@@ -40,7 +40,7 @@ export function receiptsOfTables(
 }
 
 /** Members of a receipt as columns, dates and instants as text. */
-export function receiptTableColumns(
+function receiptTableColumns(
   { quote: name, types }: Pick<views.Dialect, 'quote' | 'types'>,
   struct: (member: Sql, type: Sql) => Sql,
 ): { readonly name: string; readonly column: Sql }[] {
@@ -109,3 +109,43 @@ function deltaTable(lake: views.ViewedLake, { job, relation: name }: views.Sourc
     sql`CALL system.register_table(schema_name => ${schemaOf(lake)}, table_name => ${literal(name)}, table_location => ${location})`,
   ];
 }
+
+const hive = {
+  ...backslashes('`', 'code points'),
+  types: views.typesOf(sql`timestamp`, sql`bigint`, sql`double`, sql`string`, sql`date`),
+};
+const RECEIPTS = 'receipt_files';
+
+const hiveName = (schema: string | undefined, name: string) =>
+  schema === undefined ? hive.quote(name) : sql`${hive.quote(schema)}.${hive.quote(name)}`;
+
+export const athena = views.dialectOf({
+  ...trinoCommon,
+  title: 'Amazon Athena',
+  notes: ({ layout }) => [
+    views.AS_DOCUMENTED,
+    sql`Athena takes one statement at a time.`,
+    ...(layout === 'plain' ? [sql`Again for new days: MSCK REPAIR TABLE.`] : []),
+  ],
+  types: views.typesOf(sql`timestamp`, sql`bigint`, sql`double`, sql`varchar`, sql`date`),
+  source: (lake, { job, relation, columns }) => {
+    const name = hiveName(lake.schema, relation);
+    const create = sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${name}`;
+    const location = sql`LOCATION ${hive.literal(`${lake.url}/${job}/`)}`;
+    if (lake.layout === 'delta') return [sql`${create}\n${location}\nTBLPROPERTIES ('table_type' = 'DELTA')`];
+    const [vessel, date] = ['vessel', 'date'].map(hive.quote);
+    return [
+      sql`${create} (\n${views.lines(views.typedColumns(hive, columns))}\n)\nPARTITIONED BY (${vessel!} string, ${date!} date)\nSTORED AS PARQUET\n${location}`,
+      sql`MSCK REPAIR TABLE ${name}`,
+    ];
+  },
+  receipts: (lake) => {
+    const columns = receiptTableColumns(hive, (member, type) => sql`struct<${member}:${type}>`);
+    const location = hive.literal(`${lake.url}/_ledger/`);
+    const instant = sql`from_iso8601_timestamp`;
+    return [
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${hiveName(lake.schema, RECEIPTS)} (\n${views.lines(columns.map(({ column }) => column))}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES ('ignore.malformed.json' = 'true')\nLOCATION ${location}`,
+      receiptsOfTables(athena, lake, [RECEIPTS], instant),
+    ];
+  },
+});

@@ -1,6 +1,7 @@
 /** The made-up fleet: vessels, their series, and when and what each series reads. */
 import { floatText } from '../../query/formats.ts';
-import type { SeriesRecord } from '../source.ts';
+import { rawNumber } from '../raw-json.ts';
+import { namesInDomains, type SeriesRecord } from '../source.ts';
 import { hashText, mix2, uuidFrom } from './random.ts';
 import { type Cadence, type SeriesTemplate, vesselTemplates } from './templates.ts';
 import type { VesselParticulars } from './trip.ts';
@@ -32,16 +33,8 @@ export interface FleetSeries {
 }
 
 const NAMES = [
-  'Nordlys',
-  'Havgula',
-  'Skagerrak',
-  'Ternen',
-  'Morgenfrue',
-  'Blåskjell',
-  'Storegga',
-  'Vestavind',
-  'Lyngør',
-  'Sjøstjerne',
+  ...['Nordlys', 'Havgula', 'Skagerrak', 'Ternen', 'Morgenfrue'],
+  ...['Blåskjell', 'Storegga', 'Vestavind', 'Lyngør', 'Sjøstjerne'],
 ];
 const SECONDS_PER_DAY = 86_400;
 const MICROS = 1_000_000;
@@ -121,61 +114,40 @@ function series(
   };
 }
 
-function record(vessel: FleetVessel, template: SeriesTemplate, timeSeriesId: string): SeriesRecord {
-  const { tag, jsmea, vis, maker } = template;
-  const names = new Map<string, string>([['id', timeSeriesId]]);
-  const verboseNames = new Map<string, string>();
-  if (jsmea) names.set('jsmea', [vessel.identifier, ...jsmea].join('/'));
-  if (tag !== undefined) names.set('flat', `${vessel.identifier}/${tag}`);
-  if (vis) {
-    const secondary = vis.secondary === undefined ? '' : `/sec/${vis.secondary}`;
-    names.set('vis-3-8a', `${vessel.identifier}/${vis.item}${secondary}/meta/${vis.meta}`);
-    verboseNames.set('vis-3-8a', `${vessel.identifier}/${vis.verboseItem}${secondary}/meta/${vis.meta}`);
-  }
-  if (maker) names.set('maker', `${vessel.identifier}/${template.source}/${maker.code}`);
+function record(
+  { identifier, imo, name: vesselName }: FleetVessel,
+  { tag, jsmea, vis, maker, source, unit, scale, high, low }: SeriesTemplate,
+  timeSeriesId: string,
+): SeriesRecord {
+  const [namingRule, category, subcategory, content, position, item, modifier] = jsmea ?? [];
+  const range = maker && high !== undefined && low !== undefined ? { rangeHigh: high, rangeLow: low } : {};
+  const floats = Object.entries(range).map(([name, value]) => [name, rawNumber(floatText(value))]);
+  const domains = {
+    ...(jsmea && {
+      jsmea: {
+        id: [identifier, ...jsmea].join('/'),
+        ...{ namingRule, category, subcategory, content, position, item, modifier },
+      },
+    }),
+    ...(tag !== undefined && { flat: { id: `${identifier}/${tag}`, shortName: tag } }),
+    ...(vis && {
+      'vis-3-8a': { id: `${identifier}/${vis.id}`, verboseId: `${identifier}/${vis.verboseId}` },
+    }),
+    ...(maker && {
+      maker: {
+        ...{ id: `${identifier}/${source}/${maker.code}`, name: maker.name, description: maker.text },
+        ...Object.fromEntries(floats),
+      },
+    }),
+  };
   return {
     timeSeriesId,
-    vessel: vessel.identifier,
-    names,
-    verboseNames,
+    vessel: identifier,
+    ...namesInDomains(timeSeriesId, domains),
     description: {
-      source: template.source,
-      dataProvider: 'Fjordwise',
-      unitOfMeasure: template.unit,
-      scale: template.scale,
-      vesselName: vessel.name,
-      vesselImo: vessel.imo,
-      name: maker?.name,
-      text: maker?.text,
-      rangeHigh: maker ? template.high : undefined,
-      rangeLow: maker ? template.low : undefined,
-      domainsJson: domainsJson(names, verboseNames, template),
+      ...{ source, dataProvider: 'Fjordwise', unitOfMeasure: unit, scale, vesselName, vesselImo: imo },
+      ...{ name: maker?.name, text: maker?.text, ...range },
+      domainsJson: JSON.stringify(domains),
     },
   };
-}
-
-function domainsJson(
-  names: ReadonlyMap<string, string>,
-  verboseNames: ReadonlyMap<string, string>,
-  template: SeriesTemplate,
-): string {
-  const entries: string[] = [];
-  const entry = (domain: string, fields: object, floats = '') =>
-    entries.push(`${JSON.stringify(domain)}:${JSON.stringify(fields).slice(0, -1)}${floats}}`);
-  if (template.jsmea) {
-    const [namingRule, category, subcategory, content, position, item, modifier] = template.jsmea;
-    const id = names.get('jsmea');
-    entry('jsmea', { id, namingRule, category, subcategory, content, position, item, modifier });
-  }
-  if (template.tag !== undefined) entry('flat', { id: names.get('flat'), shortName: template.tag });
-  if (template.vis) entry('vis-3-8a', { id: names.get('vis-3-8a'), verboseId: verboseNames.get('vis-3-8a') });
-  if (template.maker) {
-    const { name, text } = template.maker;
-    const range =
-      template.high === undefined || template.low === undefined
-        ? ''
-        : `,"rangeHigh":${floatText(template.high)},"rangeLow":${floatText(template.low)}`;
-    entry('maker', { id: names.get('maker'), name, description: text }, range);
-  }
-  return `{${entries.join(',')}}`;
 }

@@ -12,13 +12,12 @@ import {
 } from '../../../core/model/index.ts';
 import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
-import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
-import { MarkStore } from './driver-line.ts';
+import type { DataSource, ReadingsNeed, SeriesRecord } from '../source.ts';
 import { type FleetOptions, type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
+import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
-import { createReadingMaker, type ReadingMaker } from './values.ts';
-import { Voyage } from './voyage.ts';
+import { MarkStore, Voyage } from './voyage.ts';
 
 /** Readings aimed at in one slice. */
 const SLICE_READINGS = 32_768;
@@ -57,35 +56,6 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     return Number(date.slice(8)) === 1 + (mix2(seeds.get(vessel) ?? 0, month) % SILENT_CHOICES);
   };
 
-  async function* read(
-    records: readonly SeriesRecord[],
-    range: TimeRange,
-    need: ReadingsNeed,
-    work: Work,
-  ): AsyncGenerator<ReadingsSlice, void, void> {
-    const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
-    let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
-    const series = await resolve(records, work);
-    const perMicro = series.reduce((sum, { slotMicros }) => sum + 1 / slotMicros, 0);
-    const sliceMicros = Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
-    const makers = series.map((one) => createReadingMaker(one, voyages.get(one.vessel.identifier)!));
-    const builder = new BatchBuilder();
-    while (fromMicros < toMicros) {
-      if (work.isDue()) await work.pause();
-      // Slices do not cross midnight: slots are counted from there.
-      const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
-      const slice = { fromMicros, toMicros: Math.min(toMicros, midnight, fromMicros + sliceMicros) };
-      const date = microsToDate(fromMicros);
-      const silent = new Set(
-        vessels.map(({ identifier }) => identifier).filter((vessel) => isSilent(vessel, date)),
-      );
-      builder.reset();
-      await addReadings(builder, slice, { series, makers, silent, need, work });
-      yield { batch: builder.batch, toMicros: slice.toMicros };
-      fromMicros = slice.toMicros;
-    }
-  }
-
   async function resolve(records: readonly SeriesRecord[], work: Work): Promise<FleetSeries[]> {
     const found: FleetSeries[] = [];
     for (const { timeSeriesId } of records) {
@@ -95,7 +65,36 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     return found;
   }
 
-  return { series: fleet.map((series) => series.record), vessels, isSilent, read };
+  return {
+    series: fleet.map(({ record }) => record),
+    vessels,
+    isSilent,
+    async *read(records, range, need, work) {
+      const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
+      let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
+      const series = await resolve(records, work);
+      const perMicro = series.reduce((sum, { slotMicros }) => sum + 1 / slotMicros, 0);
+      const sliceMicros = Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
+      const makers = series.map(({ template, vessel, seed }) =>
+        template.value(voyages.get(vessel.identifier)!, seed),
+      );
+      const builder = new BatchBuilder();
+      while (fromMicros < toMicros) {
+        if (work.isDue()) await work.pause();
+        // Slices do not cross midnight: slots are counted from there.
+        const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
+        const slice = { fromMicros, toMicros: Math.min(toMicros, midnight, fromMicros + sliceMicros) };
+        const date = microsToDate(fromMicros);
+        const silent = new Set(
+          vessels.map(({ identifier }) => identifier).filter((vessel) => isSilent(vessel, date)),
+        );
+        builder.reset();
+        await addReadings(builder, slice, { series, makers, silent, need, work });
+        yield { batch: builder.batch, toMicros: slice.toMicros };
+        fromMicros = slice.toMicros;
+      }
+    },
+  };
 }
 
 interface Wanted {
@@ -107,23 +106,33 @@ interface Wanted {
   readonly work: Work;
 }
 
+/** Readings that are to be made: when, of which series, and the hashes of their slots. */
+interface Places {
+  count: number;
+  readonly micros: Float64Array;
+  readonly codes: Uint32Array;
+  readonly hashes: Uint32Array;
+}
+
 /** Add the readings of a range within one day: series by series, or all by time and then by series. */
 async function addReadings(builder: BatchBuilder, range: TimeRange, wanted: Wanted): Promise<void> {
   const { series, makers, silent, need, work } = wanted;
-  let places = createPlaces(SLICE_READINGS);
+  const lengthMicros = range.toMicros - range.fromMicros;
+  const room = series.reduce(
+    (sum, { slotMicros }) => sum + 2 * (Math.ceil(lengthMicros / slotMicros) + 1),
+    0,
+  );
+  const [micros, codes, hashes] = [new Float64Array(room), new Uint32Array(room), new Uint32Array(room)];
+  const places: Places = { count: 0, micros, codes, hashes };
   let steps = 0;
   for (const [code, one] of series.entries()) {
     if (silent.has(one.vessel.identifier)) continue;
-    const slots = slotsOf(one, range);
-    const room = places.count + 2 * (slots.last - slots.first + 1);
-    if (room > places.micros.length) places = createPlaces(2 * room, places);
-    place(one, code, slots, range, places);
-    steps += slots.last - slots.first + 1;
+    steps += place(one, code, range, places);
     if (steps < STEPS_PER_LOOK) continue;
     steps = 0;
     if (work.isDue()) await work.pause();
   }
-  const { count, micros, codes, hashes } = places;
+  const { count } = places;
   const order = need.interleaved ? inOrder(micros.subarray(0, count), range) : undefined;
   builder.reserve(count);
   let before = -1;
@@ -139,63 +148,31 @@ async function addReadings(builder: BatchBuilder, range: TimeRange, wanted: Want
   }
 }
 
-/** Readings that are to be made: when, of which series, and the hashes of their slots. */
-interface Places {
-  count: number;
-  readonly micros: Float64Array;
-  readonly codes: Uint32Array;
-  readonly hashes: Uint32Array;
-}
-
-function createPlaces(capacity: number, old?: Places): Places {
-  const [micros, codes, hashes] = [
-    new Float64Array(capacity),
-    new Uint32Array(capacity),
-    new Uint32Array(capacity),
-  ];
-  if (old !== undefined) {
-    micros.set(old.micros);
-    codes.set(old.codes);
-    hashes.set(old.hashes);
-  }
-  return { count: old?.count ?? 0, micros, codes, hashes };
-}
-
-/** The first and the last slot that a range within one day touches. */
-function slotsOf({ slotMicros }: FleetSeries, { fromMicros, toMicros }: TimeRange) {
-  const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
-  return {
-    first: Math.floor((fromMicros - dayMicros) / slotMicros),
-    last: Math.floor((toMicros - 1 - dayMicros) / slotMicros),
-  };
-}
-
-/** Add the places of one series' readings in a range. */
+/** Add the places of one series' readings in a range; how many slots it has there. */
 function place(
   { seed, slotMicros, template }: FleetSeries,
   code: number,
-  slots: { readonly first: number; readonly last: number },
   { fromMicros, toMicros }: TimeRange,
   places: Places,
-): void {
-  const { jitter, duplicates, gaps = 0 } = template;
+): number {
+  const { jitter, duplicates, gaps } = template;
   const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
   const dayHash = mix2(seed, dayMicros / MICROS_PER_DAY);
-  let { count } = places;
-  for (let slot = slots.first; slot <= slots.last; slot++) {
+  const first = Math.floor((fromMicros - dayMicros) / slotMicros);
+  const last = Math.floor((toMicros - 1 - dayMicros) / slotMicros);
+  for (let slot = first; slot <= last; slot++) {
     const hash = mix(dayHash + Math.imul(slot, 0x9e3779b1));
-    const micros = dayMicros + slot * slotMicros + (jitter ? Math.floor(unit(hash) * slotMicros) : 0);
-    if (micros < fromMicros || micros >= toMicros) continue;
-    if (gaps > 0 && unit(mix2(dayHash, Math.floor((micros - dayMicros) / MICROS_PER_HOUR))) < gaps) continue;
+    const at = dayMicros + slot * slotMicros + (jitter ? Math.floor(unit(hash) * slotMicros) : 0);
+    if (at < fromMicros || at >= toMicros) continue;
+    if (gaps > 0 && unit(mix2(dayHash, Math.floor((at - dayMicros) / MICROS_PER_HOUR))) < gaps) continue;
     // Now and then a timestamp comes twice.
-    const end = count + (duplicates && (hash & 0x1ff) === 7 ? 2 : 1);
-    for (; count < end; count++) {
-      places.micros[count] = micros;
-      places.codes[count] = code;
-      places.hashes[count] = hash;
+    for (let left = duplicates && (hash & 0x1ff) === 7 ? 2 : 1; left > 0; left--) {
+      places.micros[places.count] = at;
+      places.codes[places.count] = code;
+      places.hashes[places.count++] = hash;
     }
   }
-  places.count = count;
+  return last - first + 1;
 }
 
 /** Positions by time; those of one instant stay in their order. */

@@ -1,35 +1,10 @@
 /** How made-up series are named, described, timed and valued: every series of a vessel, from the rows of the table. */
+
+import { MICROS_PER_HOUR, type Micros } from '../../../core/model/index.ts';
+import type { BatchBuilder } from '../batch-builder.ts';
+import { mix, mix2, unit } from './random.ts';
 import { SERIES_TABLE } from './series-table.ts';
-import { DRIVERS, type Driver } from './voyage.ts';
-
-/** A number that follows a driver: offset + gain × driver ± noise, kept within the range. */
-export interface NumberRule {
-  readonly kind: 'number';
-  readonly type: 'double' | 'long';
-  readonly driver: Driver;
-  readonly gain: number;
-  readonly offset: number;
-  /** Half width of the uniform noise. */
-  readonly noise: number;
-  /** Decimals kept; none for long. 0 for a double gives `5.0`. */
-  readonly decimals: number;
-}
-
-/** Whole steps of a driver that only grows, on top of a base that may be beyond 2^53. */
-interface CounterRule {
-  readonly kind: 'counter';
-  readonly driver: Driver;
-  readonly gain: number;
-  readonly base: bigint;
-}
-
-type JsonRule =
-  | { readonly kind: 'position' }
-  /** JSON texts chosen by a driver (rounded) or, without one, by chance every half hour. */
-  | { readonly kind: 'choice'; readonly texts: readonly string[]; readonly driver?: Driver }
-  | { readonly kind: 'flag'; readonly driver: Driver; readonly above: number };
-
-type ValueRule = NumberRule | CounterRule | JsonRule;
+import { DRIVERS, type Voyage } from './voyage.ts';
 
 /** Cadences relative to each other; `rare` is every few hours whatever `readingsPerDay` is. */
 const CADENCES = ['fast', 'normal', 'slow', 'rare'] as const;
@@ -41,16 +16,8 @@ export interface SeriesTemplate {
   readonly tag: string | undefined;
   /** naming rule, category, sub category, content, position, item, modifier. */
   readonly jsmea: readonly string[] | undefined;
-  /** Item path, its verbose form, `meta` part, and the secondary item. */
-  readonly vis:
-    | {
-        readonly item: string;
-        readonly verboseItem: string;
-        readonly meta: string;
-        readonly secondary?: string | undefined;
-      }
-    | undefined;
-  /** Code, name and text in `maker`. */
+  /** Without the vessel. */
+  readonly vis: { readonly id: string; readonly verboseId: string } | undefined;
   readonly maker: { readonly code: string; readonly name: string; readonly text: string } | undefined;
   readonly source: string;
   readonly unit: string | undefined;
@@ -60,7 +27,7 @@ export interface SeriesTemplate {
   readonly cadence: Cadence;
   readonly value: ValueRule;
   /** Chance that an hour has no readings. */
-  readonly gaps: number | undefined;
+  readonly gaps: number;
   /** True: now and then a timestamp comes twice. */
   readonly duplicates: boolean;
   /** True: readings carry odd microseconds; false: they fall on the grid and share timestamps. */
@@ -97,19 +64,13 @@ function template(group: readonly Cell[], row: readonly Cell[], number: number, 
   const fill = namesOf(row, number);
   const [low, high] = range?.split('..').map(Number) ?? [];
   const noted = (note: RegExp) => note.exec(notes)?.[1];
-  const gaps = noted(/gaps (\S+)/);
+  const secondary = noted(/with (\S+)/);
+  const behind = `${secondary ? `/sec/${fill(secondary)}` : ''}/meta/${fill(meta || groupMeta).replace(/\/pos-$/, '')}`;
+  const isInVis = levels !== undefined && item !== undefined;
   return {
     tag: name === undefined || notes.includes('no tag') ? undefined : fill(tag),
     jsmea: levels === undefined ? undefined : fill(`jsmea_${source}/${jsmea}/`).split('/'),
-    vis:
-      levels === undefined || item === undefined
-        ? undefined
-        : {
-            item: fill(item),
-            verboseItem: fill(verboseItem),
-            meta: fill(meta || groupMeta).replace(/\/pos-$/, ''),
-            secondary: notes.includes('with') ? fill(noted(/with (\S+)/)) : undefined,
-          },
+    vis: isInVis ? { id: fill(item) + behind, verboseId: fill(verboseItem) + behind } : undefined,
     maker:
       code === undefined
         ? undefined
@@ -118,14 +79,11 @@ function template(group: readonly Cell[], row: readonly Cell[], number: number, 
             name: fill(ownName || makerName).toUpperCase(),
             text: fill(text || makerText),
           },
-    source,
-    unit,
-    low,
-    high,
+    ...{ source, unit, low, high },
     scale: scale === undefined ? undefined : Number(scale),
     cadence: oneOf(CADENCES, cadence),
-    value: parseValue(value, x),
-    gaps: gaps === undefined ? undefined : Number(gaps),
+    value: parseValue(value, x, low, high),
+    gaps: parseTerm(noted(/gaps (\S+)/) ?? '0', x),
     duplicates: notes.includes('twice'),
     jitter: groupName === 'generator' ? number === 2 : !notes.includes('grid'),
   };
@@ -135,12 +93,8 @@ function template(group: readonly Cell[], row: readonly Cell[], number: number, 
 function namesOf([name = '', levels = '', code = '']: readonly Cell[], number: number) {
   const [item = '', position = '', content = ''] = levels.toLowerCase().split('/').reverse();
   const values: Readonly<Record<string, string>> = {
-    name,
+    ...{ name, levels, code, item, position },
     lower: name.toLowerCase(),
-    levels,
-    code,
-    item,
-    position,
     content: content || 'engine',
   };
   return (pattern = ''): string =>
@@ -150,28 +104,86 @@ function namesOf([name = '', levels = '', code = '']: readonly Cell[], number: n
       .replaceAll('#', String(number));
 }
 
-function parseValue(text: string, x: number): ValueRule {
-  const [kind, ...rest] = text.split(' ');
-  const [driver, ...terms] =
-    kind === 'long' || kind === 'counter' || kind === 'flag' ? rest : [kind, ...rest];
-  const term = (index: number) => parseTerm(terms[index] ?? '0', x);
-  if (kind === 'position') return { kind };
+const HALF_HOUR = MICROS_PER_HOUR / 2;
+
+/**
+ * Adds the reading of one series at an instant, whose slot has this hash. The second of an instant has the value of the first,
+ * or one a step higher.
+ */
+export type ReadingMaker = (
+  builder: BatchBuilder,
+  micros: Micros,
+  code: number,
+  hash: number,
+  isSecond: boolean,
+) => void;
+
+/** The same for any vessel; the seed is the series'. */
+type ValueRule = (voyage: Voyage, seed: number) => ReadingMaker;
+
+/** `x`, and what a cell may say: see the table. A number is kept between `low` and `high`. */
+function parseValue(
+  text: string,
+  x: number,
+  low = Number.NEGATIVE_INFINITY,
+  high = Number.POSITIVE_INFINITY,
+): ValueRule {
+  const [, kind, name, rest = ''] =
+    /^(?:(position|choice|flag|counter|long)(?: |$))?(\w+)? ?(.*)$/.exec(text) ?? [];
+  if (kind === 'position') return positionMaker;
+  const driver = name === undefined ? undefined : oneOf(DRIVERS, name);
+  const driven = (voyage: Voyage) => voyage.line(driver ?? 'constant').reader();
   if (kind === 'choice') {
-    const [, by, json = ''] = /^choice (\w+)? ?(\[.*)$/.exec(text) ?? [];
-    const texts = (JSON.parse(json) as unknown[]).map((choice) => JSON.stringify(choice));
-    return { kind, texts, ...(by === undefined ? {} : { driver: oneOf(DRIVERS, by) }) };
+    const texts = (JSON.parse(rest) as unknown[]).map((choice) => JSON.stringify(choice));
+    return (voyage, seed) => {
+      const at = driven(voyage);
+      // By the driver or else by chance every half hour.
+      const index = (micros: Micros) =>
+        driver === undefined
+          ? mix2(seed, Math.floor(micros / HALF_HOUR)) % texts.length
+          : Math.round(at(micros));
+      return (builder, micros, code) => builder.appendJson(micros, code, texts[index(micros)] ?? 'null');
+    };
   }
-  if (kind === 'flag') return { kind, driver: oneOf(DRIVERS, driver), above: term(0) };
-  if (kind === 'counter')
-    return { kind, driver: oneOf(DRIVERS, driver), gain: term(0), base: BigInt(terms[1] ?? 0) };
-  return {
-    kind: 'number',
-    type: kind === 'long' ? 'long' : 'double',
-    driver: oneOf(DRIVERS, driver),
-    gain: term(0),
-    offset: term(1),
-    noise: term(2),
-    decimals: term(3),
+  const [gain = 0, offset = 0, noise = 0, decimals = 0] = rest.split(' ').map((term) => parseTerm(term, x));
+  switch (kind) {
+    case 'flag':
+      return (voyage) => {
+        const at = driven(voyage);
+        return (builder, micros, code) => builder.appendJson(micros, code, String(at(micros) > gain));
+      };
+    case 'counter': {
+      const base = BigInt(rest.split(' ')[1] ?? 0);
+      return (voyage) => {
+        const at = driven(voyage);
+        return (builder, micros, code) =>
+          builder.appendLong(micros, code, base + BigInt(Math.floor(at(micros) * gain)));
+      };
+    }
+  }
+  const scale = 10 ** decimals;
+  return (voyage) => {
+    const at = driven(voyage);
+    return (builder, micros, code, hash, isSecond) => {
+      const moved = gain * at(micros);
+      let value = offset + moved;
+      // What is proportional to something at rest rests too: a stopped shaft has no power.
+      if (moved !== 0 || offset !== 0 || gain === 0) value += (2 * unit(mix(hash)) - 1) * noise;
+      const steps =
+        Math.round(Math.max(low, Math.min(high, value)) * scale) + (isSecond ? (hash >>> 9) & 1 : 0);
+      if (kind === 'long') builder.appendSmallLong(micros, code, steps);
+      // `+ 0` turns -0 into 0.
+      else builder.appendDouble(micros, code, steps / scale + 0);
+    };
+  };
+}
+
+function positionMaker(voyage: Voyage): ReadingMaker {
+  const [latitude, longitude] = [voyage.line('latitude').reader(), voyage.line('longitude').reader()];
+  return (builder, micros, code, hash) => {
+    const lat = (latitude(micros) + (unit(hash) - 0.5) * 2e-5).toFixed(5);
+    const lon = (longitude(micros) + (unit(mix(hash)) - 0.5) * 2e-5).toFixed(5);
+    builder.appendJson(micros, code, `{"lat":${lat},"lon":${lon}}`);
   };
 }
 
@@ -182,7 +194,7 @@ function parseTerm(text: string, x: number): number {
   return Number(match[1] ?? 0) + Number(match[2] ?? 0) * x;
 }
 
-function oneOf<Name extends string>(known: readonly Name[], found: Cell): Name {
+function oneOf<Name extends string>(known: readonly Name[], found: string | undefined): Name {
   const name = known.find((one) => one === found);
   if (name === undefined)
     throw new RangeError(`series table: got '${found}', expected one of ${known.join(', ')}`);

@@ -18,20 +18,20 @@ export interface VesselParticulars {
   readonly seed: number;
 }
 
-/** What sums up on a trip: nautical miles, kg of fuel, revolutions, and running hours. */
-export type Sum = 'distance' | 'fuel' | 'revolutions' | 'hours';
-
-/** Of one minute at a speed. */
-const PER_MINUTE: Readonly<Record<Sum, (vessel: VesselParticulars, knots: number) => number>> = {
-  distance: (_, knots) => knots / 60,
-  fuel: (vessel, knots) => fuelRateAt(vessel, knots) / 60,
-  revolutions: (vessel, knots) => vessel.ratedRpm * (knots / vessel.serviceSpeedKnots) * 0.95,
-  hours: (_, knots) => (knots > 0.1 ? 1 / 60 : 0),
+/** What sums up on a trip, of one minute at a speed: nautical miles, kg of fuel, revolutions, and running hours. */
+const PER_MINUTE = {
+  distance: (_: VesselParticulars, knots: number) => knots / 60,
+  fuel: (vessel: VesselParticulars, knots: number) => fuelRateAt(vessel, knots) / 60,
+  revolutions: (vessel: VesselParticulars, knots: number) =>
+    vessel.ratedRpm * (knots / vessel.serviceSpeedKnots) * 0.95,
+  hours: (_: VesselParticulars, knots: number) => (knots > 0.1 ? 1 / 60 : 0),
 };
+export type Sum = keyof typeof PER_MINUTE;
 
 interface Summed {
   /** Up to every `MARK_MINUTES`th minute. */
   readonly marks: Float64Array;
+  /** Of a whole trip. */
   readonly total: number;
   /** What was asked for last: the sum up to a minute. */
   minute: number;
@@ -74,16 +74,16 @@ export class Trip {
     return afterSea < 0 ? knots : (knots * (RAMP - afterSea)) / (RAMP + 1);
   }
 
-  /** Up to the start of a minute of the trip; up to its end for `minutes`. */
+  /** Up to the start of a minute of the trip. */
   sum(sum: Sum, minute: number): number {
     const summed = this.#summed(sum);
     const mark = Math.floor(minute / MARK_MINUTES);
     // Most ask for one minute after the other.
-    if (!(summed.minute >= mark * MARK_MINUTES && summed.minute <= minute)) {
-      summed.minute = mark * MARK_MINUTES;
-      summed.value = summed.marks[mark]!;
-    }
-    summed.value = this.#add(sum, summed.value, summed.minute, minute);
+    const goesOn = summed.minute >= mark * MARK_MINUTES && summed.minute <= minute;
+    const [from, before] = goesOn
+      ? [summed.minute, summed.value]
+      : [mark * MARK_MINUTES, summed.marks[mark]!];
+    summed.value = this.#add(sum, before, from, minute);
     summed.minute = minute;
     return summed.value;
   }
@@ -96,8 +96,10 @@ export class Trip {
   #summed(sum: Sum): Summed {
     let summed = this.#sums.get(sum);
     if (summed === undefined) {
-      const marks = this.#mark(sum);
+      const marks = new Float64Array(Math.floor(this.minutes / MARK_MINUTES) + 1);
       const last = marks.length - 1;
+      for (let mark = 1; mark <= last; mark++)
+        marks[mark] = this.#add(sum, marks[mark - 1]!, (mark - 1) * MARK_MINUTES, mark * MARK_MINUTES);
       const total = this.#add(sum, marks[last]!, last * MARK_MINUTES, this.minutes);
       summed = { marks, total, minute: 0, value: 0 };
       this.#sums.set(sum, summed);
@@ -105,18 +107,10 @@ export class Trip {
     return summed;
   }
 
-  #mark(sum: Sum): Float64Array {
-    const marks = new Float64Array(Math.floor(this.minutes / MARK_MINUTES) + 1);
-    for (let mark = 1; mark < marks.length; mark++)
-      marks[mark] = this.#add(sum, marks[mark - 1]!, (mark - 1) * MARK_MINUTES, mark * MARK_MINUTES);
-    return marks;
-  }
-
   /** Minute after minute in one order, so that it is the same sum from whichever mark. */
   #add(sum: Sum, before: number, from: number, to: number): number {
-    const perMinute = PER_MINUTE[sum];
     let after = before;
-    for (let minute = from; minute < to; minute++) after += perMinute(this.#vessel, this.speed(minute));
+    for (let minute = from; minute < to; minute++) after += PER_MINUTE[sum](this.#vessel, this.speed(minute));
     return after;
   }
 }

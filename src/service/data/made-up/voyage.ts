@@ -3,7 +3,7 @@
  * from it: power goes with the cube of speed, fuel with power, exhaust temperature with load. Pure functions
  * of vessel and time, made when they are asked for: a small answer needs few of them.
  */
-import { DriverLine, type MarkStore } from './driver-line.ts';
+import type { Micros } from '../../../core/model/index.ts';
 import { mix2, unit } from './random.ts';
 import { powerAt, type Sum, specificFuel, Trip, type VesselParticulars } from './trip.ts';
 
@@ -56,7 +56,7 @@ const DRIVER_VALUES = {
   atSea: (m) => (m.speed < 0.1 ? 0 : m.speed < 0.8 * m.vessel.serviceSpeedKnots ? 1 : 2),
 } as const satisfies Readonly<Record<string, (minute: Minute) => number>>;
 
-export type Driver = keyof typeof DRIVER_VALUES;
+type Driver = keyof typeof DRIVER_VALUES;
 export const DRIVERS = Object.keys(DRIVER_VALUES) as readonly Driver[];
 
 /** What would turn by interpolation across north is taken at the minute mark. */
@@ -84,6 +84,38 @@ export function vesselParticulars(seed: number, index: number): VesselParticular
   };
 }
 
+const MICROS_PER_MINUTE = 60_000_000;
+/** Of all lines together, some 40 MB: a day of ten vessels. They are made again when they are needed again. */
+const MAX_MARKS = 500_000;
+
+/** What the lines of a fleet remember of their minute marks; all of it is forgotten at once when it is too much. */
+export class MarkStore {
+  readonly #marks = new Map<DriverLine, Map<number, number>>();
+  #count = 0;
+
+  get(line: DriverLine, minute: number): number {
+    let marks = this.#marks.get(line);
+    const known = marks?.get(minute);
+    if (known !== undefined) return known;
+    if (++this.#count > MAX_MARKS) {
+      this.#marks.clear();
+      [this.#count, marks] = [1, undefined];
+    }
+    marks ??= new Map();
+    this.#marks.set(line, marks);
+    const mark = line.mark(minute);
+    marks.set(minute, mark);
+    return mark;
+  }
+}
+
+/** One driver over time: a number at every minute mark, made when it is first needed, and straight lines between them. */
+interface DriverLine {
+  mark(minute: number): number;
+  /** Reads the line; quick for times that follow each other. */
+  reader(): (micros: Micros) => number;
+}
+
 /** The conditions on board over time. */
 export class Voyage {
   readonly vessel: VesselParticulars;
@@ -97,17 +129,42 @@ export class Voyage {
     this.#store = store;
   }
 
-  /** One driver over time; one object for all who ask, as they mostly ask for the same hours. */
+  /** One object for all who ask, as they mostly ask for the same hours. */
   line(driver: Driver): DriverLine {
     let line = this.#lines.get(driver);
     if (line === undefined) {
-      const value: (minute: Minute) => number = DRIVER_VALUES[driver];
-      const at = (minute: number) => value(new Minute(this, minute));
-      line = new DriverLine(this.#store, at, STEPPED.has(driver));
+      line = this.#createLine(driver);
       this.#lines.set(driver, line);
     }
     return line;
   }
+
+  #createLine(driver: Driver): DriverLine {
+    const value: (minute: Minute) => number = DRIVER_VALUES[driver];
+    const [store, stepped] = [this.#store, STEPPED.has(driver)];
+    const line: DriverLine = {
+      mark: (minute) => value(new Minute(this, minute)),
+      reader: () => {
+        let [minute, from, to] = [Number.NaN, 0, 0];
+        return (micros) => {
+          const at = Math.floor(micros / MICROS_PER_MINUTE);
+          if (at !== minute) {
+            from = at === minute + 1 && !stepped ? to : store.get(line, at);
+            to = stepped ? from : store.get(line, at + 1);
+            minute = at;
+          }
+          return from + (to - from) * minutesAfter(micros, at);
+        };
+      },
+    };
+    return line;
+  }
+}
+
+/** Counted from the hour, as it was from the first: other sums would give other last digits. */
+function minutesAfter(micros: Micros, minute: number): number {
+  const ofHour = minute % 60;
+  return (micros - (minute - ofHour) * MICROS_PER_MINUTE) / MICROS_PER_MINUTE - ofHour;
 }
 
 /** A vessel at one minute mark, counted from 1970. */

@@ -6,16 +6,9 @@
 import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.ts';
 import { type ColumnBatch, timestampMicros } from '../../../core/model/index.ts';
 import { BatchBuilder } from '../batch-builder.ts';
+import { isObject, numberText, parseJson } from '../raw-json.ts';
 import type { SeriesRecord } from '../source.ts';
-import {
-  type FileLine,
-  isObject,
-  LineFault,
-  linesOfFile,
-  MAX_LINE_BYTES,
-  numberText,
-  parseLine,
-} from './replay-lines.ts';
+import { type FileLine, LineFault, linesOfFile, MAX_LINE_BYTES } from './replay-lines.ts';
 import { seriesOfLine } from './replay-series.ts';
 
 /** About 250 MB of memory. */
@@ -145,7 +138,7 @@ class ReplayReader {
 function fieldsOf(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = parseLine(text);
+    value = parseJson(text);
   } catch {
     throw new LineFault(`'${text}'`, 'an object of JSON on one line');
   }

@@ -12,45 +12,6 @@ export class LineFault extends Error {
   }
 }
 
-/** JSON of one line, every number as it was spelled: an integer beyond 2^53, `5` against `5.0`. */
-
-/** Stands for a number in what was parsed; `JSON.stringify` writes it as it was. */
-interface RawNumber {
-  readonly rawJSON: string;
-}
-
-/** What Node's JSON has and TypeScript's library does not know yet. */
-interface JsonWithSource {
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context: { source: string }) => unknown,
-  ): unknown;
-  rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): value is RawNumber;
-}
-const json = JSON as unknown as JsonWithSource;
-
-/** Throws SyntaxError. */
-export function parseLine(text: string): unknown {
-  return json.parse(text, (_, value, { source }) =>
-    typeof value === 'number' ? json.rawJSON(source) : value,
-  );
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
-}
-
-/** A number that is written with this text. */
-export function rawNumber(text: string): unknown {
-  return json.rawJSON(text);
-}
-
-/** The spelling of a number, or undefined for anything else. */
-export function numberText(value: unknown): string | undefined {
-  return json.isRawJSON(value) ? value.rawJSON : undefined;
-}
-
 /** Longer ones are no lines of readings, and are not kept in memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;

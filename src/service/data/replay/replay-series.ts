@@ -1,10 +1,10 @@
 /** A line that describes a series, an object of metadata as version 2026-09-10 answers it, as a record. */
 import { VESSEL_ID, vesselOf } from '../../../core/model/index.ts';
 import { floatText } from '../../query/formats.ts';
-import { namesInDomains } from '../lake-series.ts';
 import { uuidFrom } from '../made-up/random.ts';
-import type { SeriesRecord } from '../source.ts';
-import { isObject, LineFault, numberText, rawNumber } from './replay-lines.ts';
+import { isObject, numberText, rawNumber } from '../raw-json.ts';
+import { namesInDomains, type SeriesRecord } from '../source.ts';
+import { LineFault } from './replay-lines.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,21 +22,20 @@ export function seriesOfLine(fields: Fields): { readonly id: string; readonly re
   const domains = optionalObject(fields, 'domains') ?? {
     flat: { id, shortName: id.slice(id.indexOf('/') + 1) },
   };
-  const { names, verboseNames } = namesInDomains(timeSeriesId, domains);
+  const naming = namesInDomains(timeSeriesId, domains);
   const vessel = optionalObject(fields, 'vessel') ?? {};
   const imo = optionalText(vessel, 'imo');
   const maker = optionalObject(domains, 'maker') ?? {};
   const others = without(fields, KNOWN);
   const vesselOthers = without(vessel, ['name', 'imo']);
-  const identifier = vesselIdentifier(imo, names);
+  const identifier = vesselIdentifier(imo, naming.names);
   if (Object.keys(vesselOthers).length > 0) others.vessel = vesselOthers;
   return {
     id,
     record: {
       timeSeriesId,
       vessel: identifier,
-      names,
-      verboseNames,
+      ...naming,
       description: {
         source: optionalText(fields, 'source'),
         dataProvider: optionalText(fields, 'dataProvider'),
@@ -87,25 +86,31 @@ function requiredText(fields: Fields, name: string): string {
   return text;
 }
 
-function optionalText(fields: Fields, name: string): string | undefined {
+/** A field as `read` takes it; undefined where it is absent or null. */
+function optional<Value>(
+  fields: Fields,
+  name: string,
+  kind: string,
+  read: (value: unknown) => Value | undefined,
+): Value | undefined {
   const value = fields[name] ?? undefined;
-  if (value === undefined || typeof value === 'string') return value;
-  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'text, or nothing');
+  const found = value === undefined ? undefined : read(value);
+  if (value !== undefined && found === undefined)
+    throw new LineFault(`${JSON.stringify(value)} as '${name}'`, `${kind}, or nothing`);
+  return found;
 }
 
-function optionalNumber(fields: Fields, name: string): number | undefined {
-  const value = fields[name] ?? undefined;
-  if (value === undefined) return undefined;
-  const number = Number(numberText(value) ?? Number.NaN);
-  if (Number.isFinite(number)) return number;
-  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'a number, or nothing');
-}
+const optionalText = (fields: Fields, name: string) =>
+  optional(fields, name, 'text', (value) => (typeof value === 'string' ? value : undefined));
 
-function optionalObject(fields: Fields, name: string): Fields | undefined {
-  const value = fields[name] ?? undefined;
-  if (value === undefined || isObject(value)) return value;
-  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'an object, or nothing');
-}
+const optionalNumber = (fields: Fields, name: string) =>
+  optional(fields, name, 'a number', (value) => {
+    const number = Number(numberText(value) ?? Number.NaN);
+    return Number.isFinite(number) ? number : undefined;
+  });
+
+const optionalObject = (fields: Fields, name: string) =>
+  optional(fields, name, 'an object', (value) => (isObject(value) ? value : undefined));
 
 function without(fields: Fields, known: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !known.includes(name)));

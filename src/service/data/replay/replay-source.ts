@@ -1,9 +1,9 @@
 /** A file of readings as a data source: it is read whole when the service starts, and what is written to it later is not seen. */
-import type { ColumnBatch, Log, Micros, TimeRange } from '../../../core/model/index.ts';
+import type { ColumnBatch, Log, Micros } from '../../../core/model/index.ts';
 import { DOUBLE, firstRowFrom, JSON_TEXT, jsonTextAt, LONG } from '../../../core/model/index.ts';
-import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
+import { STEPS_PER_LOOK } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
-import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
+import type { DataSource } from '../source.ts';
 import { type ReplayFile, readReplayFile } from './replay-file.ts';
 
 /** Readings looked at for one slice, about: one never ends among readings of the same instant. */
@@ -23,31 +23,27 @@ function replaySource({ series, readings }: ReplayFile): DataSource {
   const rows = sortedRows(readings, rankOf);
   const codes = new Map(series.map(({ timeSeriesId }, code) => [timeSeriesId, code]));
 
-  async function* read(
-    records: readonly SeriesRecord[],
-    range: TimeRange,
-    { values }: ReadingsNeed,
-    work: Work,
-  ): AsyncGenerator<ReadingsSlice, void, void> {
-    const positions = new Int32Array(series.length).fill(-1);
-    for (const [at, { timeSeriesId }] of records.entries()) positions[codes.get(timeSeriesId)!] = at;
-    const end = rows.firstFrom(range.toMicros);
-    const builder = new BatchBuilder(SLICE_READINGS);
-    let row = rows.firstFrom(range.fromMicros);
-    while (row < end) {
-      const sliceEnd = rows.endOfInstant(Math.min(end, row + SLICE_READINGS), end);
-      builder.reset();
-      for (; row < sliceEnd; row++) {
-        if (row % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
-        const from = rows.order[row]!;
-        const position = positions[readings.seriesCodes[from]!]!;
-        if (position >= 0) appendRow(builder, readings, from, position, values);
+  return {
+    series: sorted,
+    async *read(records, range, { values }, work) {
+      const positions = new Int32Array(series.length).fill(-1);
+      for (const [at, { timeSeriesId }] of records.entries()) positions[codes.get(timeSeriesId)!] = at;
+      const end = rows.firstFrom(range.toMicros);
+      const builder = new BatchBuilder(SLICE_READINGS);
+      let row = rows.firstFrom(range.fromMicros);
+      while (row < end) {
+        const sliceEnd = rows.endOfInstant(Math.min(end, row + SLICE_READINGS), end);
+        builder.reset();
+        for (; row < sliceEnd; row++) {
+          if (row % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+          const from = rows.order[row]!;
+          const position = positions[readings.seriesCodes[from]!]!;
+          if (position >= 0) appendRow(builder, readings, from, position, values);
+        }
+        yield { batch: builder.batch, toMicros: row < end ? rows.microsAt(row) : range.toMicros };
       }
-      yield { batch: builder.batch, toMicros: row < end ? rows.microsAt(row) : range.toMicros };
-    }
-  }
-
-  return { series: sorted, read };
+    },
+  };
 }
 
 /** The rows of a batch by time, then series, then value: the service's one order, as callers name series by ascending id. */

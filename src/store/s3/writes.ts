@@ -1,0 +1,146 @@
+/** Writes and removals of whole objects on S3, as the port has them. */
+import { DeleteObjectCommand, DeleteObjectsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { forEachAtOnce } from '../../core/concurrency.ts';
+import { RetriableError } from '../../core/errors.ts';
+import type { ObjectStore, Version } from '../store.ts';
+import type { PutCondition, S3Abilities } from './abilities.ts';
+import type { S3Bucket } from './client.ts';
+import { faultOf, isConflict, isMissing } from './errors.ts';
+import { headObject, readObject } from './reads.ts';
+
+const CONFLICT_ATTEMPTS = 10;
+const MAX_DELETED_KEYS = 1000;
+const SINGLES_AT_ONCE = 8;
+
+type Writes = Pick<ObjectStore, 'put' | 'putIf' | 'putIfAbsent' | 'remove' | 'removeAll' | 'removeIf'>;
+
+export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>): Writes {
+  const targetOf = (key: string) => ({ Bucket: s3.bucket, Key: s3.nameOf(key) });
+  /** Until the store has refused a removal of many, and removed each of them. */
+  let takesMany = true;
+
+  /** The version written. */
+  async function putObject(key: string, bytes: Uint8Array, condition: PutCondition = {}): Promise<Version> {
+    const input = { ...targetOf(key), Body: bytes, ...condition };
+    const { ETag } = await s3.client.send(new PutObjectCommand(input));
+    if (ETag) return ETag;
+    // The answer may be a proxy's page, so the object is read back.
+    const found = await readObject(s3, key);
+    const version = versionHolding(found, bytes);
+    if (version !== undefined) return version;
+    const back = found === undefined ? 'nothing' : `${found.bytes.length} other bytes`;
+    const what = `the answer names no version (ETag), and reading '${key}' back gives ${back}`;
+    throw s3.error(new Error(`${what}: look at what is between here and the store`), 'write', key);
+  }
+
+  const put: Writes['put'] = (key, bytes) =>
+    s3.call('write', key, async () => {
+      await putObject(key, bytes);
+    });
+
+  /** Reads before and after the write, for a store that cannot replace a version in one act. */
+  const replaceWithReads: Writes['putIf'] = async (key, bytes, expected) => {
+    const before = await readObject(s3, key);
+    const own = versionHolding(before, bytes);
+    if (own !== undefined || before?.version !== expected) return own;
+    await put(key, bytes);
+    return versionHolding(await readObject(s3, key), bytes);
+  };
+
+  const putIf: Writes['putIf'] = async (key, bytes, expected) => {
+    let condition: PutCondition = { IfNoneMatch: '*' };
+    if (expected !== null) {
+      const { matchForm } = await abilities();
+      if (matchForm === undefined) return await replaceWithReads(key, bytes, expected);
+      condition = { IfMatch: matchForm(expected) };
+    }
+    for (let attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++) {
+      try {
+        return await putObject(key, bytes, condition);
+      } catch (error) {
+        // Another version is there, or none, or one came or went at the same moment.
+        if (!isConflict(error) && !isMissing(error)) throw s3.error(error, 'write', key);
+      }
+      // The SDK may have sent the request twice, so the object that is there may be ours.
+      const found = await readObject(s3, key);
+      const own = versionHolding(found, bytes);
+      if (own !== undefined || (found?.version ?? null) !== expected) return own;
+    }
+    throw new RetriableError(
+      's3-conflict',
+      `cannot write ${s3.url}/${key}: other writers keep creating and removing it.`,
+    );
+  };
+
+  const remove: Writes['remove'] = (key) =>
+    s3.call('remove', key, async () => {
+      try {
+        await s3.client.send(new DeleteObjectCommand(targetOf(key)));
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    });
+
+  /** False: the store refuses the call as such, and has removed nothing; each may still be removed by itself. */
+  async function removeTogether(keys: readonly string[]): Promise<boolean> {
+    const Objects = keys.map((key) => ({ Key: s3.nameOf(key) }));
+    const command = new DeleteObjectsCommand({ Bucket: s3.bucket, Delete: { Objects, Quiet: true } });
+    try {
+      const { Errors } = await s3.client.send(command);
+      const failed = Errors?.find(({ Code }) => Code !== 'NoSuchKey');
+      if (failed === undefined) return true;
+      const fault = Object.assign(new Error(failed.Message), { name: failed.Code ?? 'unknown' });
+      throw s3.error(fault, 'remove', s3.keyOf(failed.Key ?? ''));
+    } catch (error) {
+      if (isCallRefused(error)) return false;
+      throw s3.error(error, 'remove', keys[0]!);
+    }
+  }
+
+  return {
+    put,
+    putIf,
+    putIfAbsent: async (key, bytes) => (await putIf(key, bytes, null)) !== undefined,
+    remove,
+    async removeAll(keys, mayReturn = []) {
+      const all = [...keys, ...mayReturn];
+      for (let at = 0; at < all.length; at += MAX_DELETED_KEYS) {
+        const some = all.slice(at, at + MAX_DELETED_KEYS);
+        const isTogether = takesMany && some.length > 1;
+        if (isTogether && (await removeTogether(some))) continue;
+        await forEachAtOnce(some, SINGLES_AT_ONCE, remove);
+        if (isTogether) takesMany = false;
+      }
+    },
+    /** Stores that know no condition on this call ignore it: for them a moment stays between look and act. */
+    async removeIf(key, expected) {
+      if ((await headObject(s3, key))?.version !== expected) return false;
+      return await s3.call('remove', key, async () => {
+        try {
+          await s3.client.send(new DeleteObjectCommand({ ...targetOf(key), IfMatch: expected }));
+          return true;
+        } catch (error) {
+          if (isConflict(error) || isMissing(error)) return false;
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+/** The version of what was found, if it has these bytes. */
+function versionHolding(
+  found: Awaited<ReturnType<typeof readObject>>,
+  bytes: Uint8Array,
+): Version | undefined {
+  return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
+}
+
+/**
+ * Ceph 16 holds the call against a permission on the bucket, which a policy for its objects does not give (403); others
+ * do not have it at all.
+ */
+function isCallRefused(error: unknown): boolean {
+  const { name, status } = faultOf(error);
+  return name === 'AccessDenied' || name === 'NotImplemented' || status === 405 || status === 501;
+}
