@@ -8,9 +8,7 @@ import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
 import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
 
-export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
-
-export type KnownNotes = DayMap<ReceiptVersion & { readonly note: KnownNote }>;
+export type KnownNotes = DayMap<ReceiptVersion & { readonly note: Note }>;
 
 const GETS_AT_ONCE = 32;
 
@@ -43,10 +41,10 @@ export async function readNotes(
   return notes;
 }
 
-async function noteOf(store: ObjectStore, day: VesselDay): Promise<KnownNote | undefined> {
+async function noteOf(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
   try {
     const note = await readNote(store, day);
-    return note && { ...day, state: note.state, code: note.code, message: note.message, at: note.at };
+    return note && { ...note, ...day };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     return damagedNote(day, error);

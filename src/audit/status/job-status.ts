@@ -10,7 +10,7 @@ import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
-import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
+import { damagedNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
 import { type OpenWarnings, Warnings } from '../../lake/warnings.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
@@ -76,7 +76,7 @@ export async function readJobStatus(
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
   memory.notes = notes;
-  const damaged = new DayMap<KnownNote>();
+  const damaged = new DayMap<Note>();
   for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
   const vessels = request.vessels ?? vesselsIn([receipts, claims, notes, damaged]);
   expectFew(request, vessels.length, dates.length);
@@ -103,7 +103,7 @@ interface JobFacts {
   readonly receipts: Pick<DayMap<CoveredReceipt>, 'get' | 'has'>;
   readonly claims: DayMap<LakeFacts['claim']>;
   readonly notes: KnownNotes;
-  readonly damaged: DayMap<KnownNote>;
+  readonly damaged: DayMap<Note>;
 }
 
 async function coverDays(

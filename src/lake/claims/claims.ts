@@ -145,7 +145,11 @@ export async function takeClaim(
   let highest = 0;
   for (let round = 0; round < 10; round++) {
     const before = await readReceipt(store, day);
-    const file = newClaimFile(ports, options, 1 + Math.max(before?.epoch ?? 0, highest));
+    const file: OwnClaimFile = {
+      ...{ claimVersion: 1, epoch: 1 + Math.max(before?.epoch ?? 0, highest), attempt: randomUUID() },
+      ...{ owner: ports.self, settingsHash: options.settingsHash, heartbeatMs: ports.clock.nowMs() },
+      ...{ checkpoint: null, sealed: null },
+    };
     const key = claimKey(day, file.epoch);
     const version = await store.putIf(key, jsonBytes(file), null);
     const withdraw = async () => {
@@ -177,23 +181,6 @@ export async function takeClaim(
     'running-elsewhere',
     `${formatVesselDay(day)}: other processes keep claiming it; let them finish, or stop them and run again`,
   );
-}
-
-function newClaimFile(
-  { self, clock }: ClaimPorts,
-  { settingsHash }: ClaimOptions,
-  epoch: number,
-): OwnClaimFile {
-  return {
-    claimVersion: 1,
-    epoch,
-    attempt: randomUUID(),
-    owner: self,
-    settingsHash,
-    heartbeatMs: clock.nowMs(),
-    checkpoint: null,
-    sealed: null,
-  };
 }
 
 /** Throws FencedError `running-elsewhere` when one of the claims has a live owner, DataError when one is damaged. */

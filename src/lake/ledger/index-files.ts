@@ -3,9 +3,10 @@
  * cannot be read, as what older versions left, is passed over, and goes when the index is written.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { DataError, messageOf } from '../../core/errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
+import { unlessDamaged } from '../json.ts';
 import { indexKey, indexPrefix } from '../keys.ts';
 import type { UnpackedIndex } from './index-file.ts';
 import type { IndexedMember } from './indexed-receipt.ts';
@@ -32,21 +33,13 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
   for await (const { key } of store.list(indexPrefix(job, month))) keys.push(key);
   const main = indexKey(job, month);
   const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
-  const found = new Map<string, Uint8Array>();
+  const found: (IndexFile | undefined)[] = [];
   // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
-  await forEachAtOnce(inOrder, GETS_AT_ONCE, async (key) => {
-    try {
-      const bytes = (await store.get(key))?.bytes;
-      if (bytes !== undefined) found.set(key, bytes);
-    } catch (error) {
-      // Larger than anything of ours.
-      if (!(error instanceof DataError)) throw error;
-    }
+  await forEachAtOnce([...inOrder.entries()], GETS_AT_ONCE, async ([at, key]) => {
+    const object = await unlessDamaged(store.get(key));
+    found[at] = object && { key, bytes: object.bytes };
   });
-  return inOrder.flatMap((key) => {
-    const bytes = found.get(key);
-    return bytes === undefined ? [] : [{ key, bytes }];
-  });
+  return found.filter((file) => file !== undefined);
 }
 
 /** What is enough to write an index anew: its rows are read again then, a column at a time. */

@@ -14,6 +14,7 @@ import { findClaims } from '../claims/claims.ts';
 import { orDamaged } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
+import { tablePath } from '../publish/table-files.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
 import { openTable, type Table } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
@@ -106,7 +107,7 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
 }
 
 function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
-  const path = key.slice(objectPrefix(day.job).length);
+  const path = tablePath(day, key);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
   const goneMs = table.tombstones.get(path)?.deletionTimestamp;
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
