@@ -10,16 +10,8 @@
  * range where a hole may reach beyond it.
  */
 import { createTurns } from '../core/concurrency.ts';
-import {
-  addDays,
-  type Clock,
-  datesBetween,
-  dateToMicros,
-  type Job,
-  MICROS_PER_DAY,
-  microsToDate,
-  type VesselDay,
-} from '../core/model/index.ts';
+import type { Clock, Job, VesselDay } from '../core/model/index.ts';
+import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
 import { askedFrom } from '../core/plan/asked.ts';
 import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';

@@ -14,13 +14,12 @@ import type { ObjectStore } from '../store/store.ts';
 import { expectConditionalPut, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
+import type { LakeFile, LakeSource } from './lake-file.ts';
 import {
   checkSources,
   expectSource,
   hasContent,
   isConverting,
-  type LakeFile,
-  type LakeSource,
   readLakeFile,
   withSource,
 } from './lake-file.ts';

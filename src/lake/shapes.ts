@@ -3,16 +3,15 @@
  * any input: texts are bounded, names are such as stand in keys, instants are instants.
  */
 import { DataError } from '../core/errors.ts';
+import type { Note, VesselDay } from '../core/model/index.ts';
 import {
   API_VERSIONS,
   isDate,
   JOB_NAME,
   LAYOUTS,
-  type Note,
   parseTimestamp,
   shortName,
   VESSEL_ID,
-  type VesselDay,
 } from '../core/model/index.ts';
 import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import type { ObjectStore, Version } from '../store/store.ts';

@@ -2,16 +2,15 @@
  * Warnings: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
  * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
  */
-import {
-  type ComparedSeries,
-  type Moment,
-  momentText,
-  type Receipt,
-  type SeriesWarning,
-  shortName,
-  type VesselDay,
-  type Warning,
+import type {
+  ComparedSeries,
+  Moment,
+  Receipt,
+  SeriesWarning,
+  VesselDay,
+  Warning,
 } from '../core/model/index.ts';
+import { momentText, shortName } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';

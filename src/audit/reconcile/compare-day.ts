@@ -2,12 +2,10 @@
 
 import type { ComparedDay, VesselDay } from '../../core/model/index.ts';
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
+import type { DayTotals, PublishedTotals, SeriesChange } from '../../core/proof/day-totals.ts';
 import {
-  type DayTotals,
   describeChanges,
   findChanges,
-  type PublishedTotals,
-  type SeriesChange,
   seriesTotals,
   totalReadings,
   totalsOf,

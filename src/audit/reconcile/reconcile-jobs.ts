@@ -5,13 +5,8 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
-import {
-  datesBetween,
-  dateToMicros,
-  type Job,
-  MICROS_PER_DAY,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Job, VesselDay } from '../../core/model/index.ts';
+import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { totalsDigest } from '../../core/proof/day-totals.ts';
 import { findVessels } from '../../export/job-vessels.ts';
@@ -23,19 +18,10 @@ import { createSourceContext, type SourceContext } from '../../source/context.ts
 import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
-import {
-  askLookback,
-  groupVessels,
-  type LookbackTotals,
-  type LookbackVessel,
-} from '../../source/totals-by-day.ts';
-import {
-  findDifference,
-  isUnchanged,
-  PUBLISHED_MEMBERS,
-  type PublishedDay,
-  type ReconcileFinding,
-} from './compare-day.ts';
+import type { LookbackTotals, LookbackVessel } from '../../source/totals-by-day.ts';
+import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
+import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
+import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
 
 interface ReconcileRequest extends DayRange {
   readonly concurrency: number;

@@ -1,18 +1,8 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
-import {
-  type CountsJson,
-  DayCounts,
-  dayRange,
-  microsToIso,
-  type Receipt,
-  shortName,
-} from '../../core/model/index.ts';
-import {
-  compareCounts,
-  type Disagreement,
-  describeSpan,
-  type Precision,
-} from '../../core/proof/compare-counts.ts';
+import type { CountsJson, Receipt } from '../../core/model/index.ts';
+import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
+import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
+import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
 import { parseDetail, unpackDetail } from '../../lake/ledger/ledger.ts';
 import { type Difference, difference, type FindingName, firstFew } from './findings.ts';

@@ -4,15 +4,8 @@
  * its work is checked by.
  */
 import type { FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
-import {
-  AGGREGATIONS,
-  type Aggregation,
-  aggregationColumns,
-  type Dataset,
-  dayRange,
-  microsToIso,
-  type Receipt,
-} from '../../core/model/index.ts';
+import type { Aggregation, Dataset, Receipt } from '../../core/model/index.ts';
+import { AGGREGATIONS, aggregationColumns, dayRange, microsToIso } from '../../core/model/index.ts';
 import { readFooter } from '../../lake/table/file-footer.ts';
 import { type Difference, difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';

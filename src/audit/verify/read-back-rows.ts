@@ -1,17 +1,8 @@
 /** What is asked of a published object, a relation, in SQL, and what the answers come to. */
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
 import { duckdbText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
-import {
-  DayCounts,
-  dayRange,
-  type LakeValue,
-  MAX_EDGE_VALUES,
-  MICROS_PER_HOUR,
-  type Micros,
-  type SeriesRows,
-  type TimeRange,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../../core/model/index.ts';
+import { DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../../core/model/index.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;

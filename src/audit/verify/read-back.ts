@@ -5,25 +5,19 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
-import {
-  interruptOnAbort,
-  type LockedDuckDb,
-  openLockedDuckDb,
-  parquetRows,
-} from '../../core/duckdb/locked.ts';
+import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb, parquetRows } from '../../core/duckdb/locked.ts';
 import { type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { CancelledError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../../core/model/index.ts';
+import type { DayRows, EdgeValues, WindowRow } from './read-back-rows.ts';
 import {
-  type DayRows,
-  type EdgeValues,
   edgesSql,
   measurementsSql,
   toCounts,
   toDayRows,
   toEdges,
   toWindows,
-  type WindowRow,
   windowCountsSql,
   windowsSql,
 } from './read-back-rows.ts';

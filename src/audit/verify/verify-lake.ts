@@ -4,16 +4,8 @@
  */
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError, messageOf } from '../../core/errors.ts';
-import {
-  addDays,
-  type Job,
-  type Layout,
-  type Log,
-  type Receipt,
-  toMoment,
-  type VesselDay,
-  type Warning,
-} from '../../core/model/index.ts';
+import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../../core/model/index.ts';
+import { addDays, toMoment } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
@@ -26,15 +18,8 @@ import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../s
 import { checkDay, type SettingsOf } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
-import {
-  type Difference,
-  difference,
-  type Finding,
-  findingAt,
-  firstFew,
-  type Place,
-  type VerifyWarning,
-} from './findings.ts';
+import type { Difference, Finding, Place, VerifyWarning } from './findings.ts';
+import { difference, findingAt, firstFew } from './findings.ts';
 import { describeUnfinished, type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import { createReadBack, type ReadBack } from './read-back.ts';

@@ -1,12 +1,7 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
 
-import {
-  formatVesselDay,
-  isWithin,
-  microsToIso,
-  type Receipt,
-  type TimeRange,
-} from '../../core/model/index.ts';
+import type { Receipt, TimeRange } from '../../core/model/index.ts';
+import { formatVesselDay, isWithin, microsToIso } from '../../core/model/index.ts';
 import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
 import { repeatedResult } from '../../source/answer-faults.ts';

@@ -10,20 +10,19 @@
  */
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
-import {
-  type Checkpoint,
-  type ClaimFile,
-  type Clock,
-  formatVesselDay,
-  type Log,
-  NO_LONGER,
-  type OpenCheckpoint,
-  type ProcessId,
-  type Receipt,
-  type SealedDay,
-  type TableChange,
-  type VesselDay,
+import type {
+  Checkpoint,
+  ClaimFile,
+  Clock,
+  Log,
+  OpenCheckpoint,
+  ProcessId,
+  Receipt,
+  SealedDay,
+  TableChange,
+  VesselDay,
 } from '../../core/model/index.ts';
+import { formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';

@@ -2,14 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { DataError, FencedError } from '../../core/errors.ts';
-import {
-  type ClaimFile,
-  type Clock,
-  formatVesselDay,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import { isKnownDead } from '../../core/process/process-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';

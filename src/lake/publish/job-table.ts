@@ -9,14 +9,8 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../../core/errors.ts';
-import {
-  type Clock,
-  formatVesselDay,
-  type Log,
-  type Receipt,
-  type TableChange,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Log, Receipt, TableChange, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
 import type { TableContent } from '../table/schema.ts';

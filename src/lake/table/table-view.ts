@@ -6,18 +6,16 @@ import { readCheckpoint } from './checkpoint-read.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
+import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
   entriesAfter,
   expectEntry,
-  type FoundCheckpoint,
   findLastCheckpoint,
   isBelowCheckpoint,
-  type LogEntry,
   listLog,
   missingEntry,
   NO_VERSION,
   readLastCheckpoint,
-  type TableReadPorts,
 } from './table-log.ts';
 import { type TableFile, TableState } from './table-state.ts';
 

@@ -14,14 +14,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
-import {
-  type Clock,
-  formatVesselDay,
-  type Log,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';

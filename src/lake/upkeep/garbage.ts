@@ -8,14 +8,8 @@
  * Everything is looked at again right before it is removed.
  */
 
-import {
-  type Clock,
-  isOvertaken,
-  type Note,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { isOvertaken } from '../../core/model/index.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { isEnded } from '../claims/claim.ts';

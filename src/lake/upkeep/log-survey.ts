@@ -7,14 +7,8 @@ import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.
 import { readLayout } from '../lake-file.ts';
 import { DayMap } from '../ledger/day-map.ts';
 import { listReceipts } from '../ledger/ledger.ts';
-import {
-  expectLog,
-  expectVersion,
-  type LeftOut,
-  type PublishedFile,
-  publishedFiles,
-  tablePath,
-} from '../publish/table-files.ts';
+import type { LeftOut, PublishedFile } from '../publish/table-files.ts';
+import { expectLog, expectVersion, publishedFiles, tablePath } from '../publish/table-files.ts';
 import type { Action, AddFile, TableMetadata } from '../table/actions.ts';
 import { readCheckpoint } from '../table/checkpoint-read.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';

@@ -20,14 +20,8 @@ import { claimedDays, findClaims, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
-import {
-  BATCH,
-  describeFile,
-  type LeftOut,
-  publishedFiles,
-  READS_AT_ONCE,
-  tablePath,
-} from '../publish/table-files.ts';
+import type { LeftOut } from '../publish/table-files.ts';
+import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from '../publish/table-files.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
@@ -35,13 +29,12 @@ import { openTable, type Table } from '../table/table.ts';
 import { commitEntry, listLog, readLastCheckpoint, type TableLogPorts } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
 import { type UpkeepPorts, WAIT_MS } from './convert.ts';
+import type { LogSurvey, Remains } from './log-survey.ts';
 import {
   columnFaults,
   contentOf,
   differs,
-  type LogSurvey,
   misfitOf,
-  type Remains,
   readRemains,
   receiptDays,
   surveyLog,
