@@ -71,7 +71,7 @@ function openOwnStderr() {
 }
 
 /** What ends the process is said at every level. */
-function ownLevel(setting: string | undefined): 'debug' | 'info' | 'warn' | 'error' {
+function ownLevel(setting: string | undefined) {
   if (setting === 'silent') return 'error';
   return (['debug', 'info', 'warn', 'error'] as const).find((level) => level === setting) ?? 'info';
 }

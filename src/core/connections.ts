@@ -92,10 +92,7 @@ export class Connections {
   readonly #options: ConnectionOptions;
   /** The oldest first. */
   readonly #open = new Map<Socket, Connection>();
-  readonly #perAddress = new Map<string, number>();
   readonly #lingering = new Set<Socket>();
-  /** Open connections that are no spare ones. */
-  #counted = 0;
   #watch: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -137,19 +134,12 @@ export class Connections {
   }
 
   /** Hand on a request when its turn on its connection has come, unless the connection has ended or ends now. */
-  async #serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    onRequest: RequestListener,
-  ): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse, onRequest: RequestListener) {
     const { socket } = request;
     const connection = this.#open.get(socket);
     if (connection === undefined || socket.destroyed) return;
     connection.unanswered += 1;
-    if (connection.unanswered > this.#options.limits.maxPipelined) {
-      socket.destroy();
-      return;
-    }
+    if (connection.unanswered > this.#options.limits.maxPipelined) return void socket.destroy();
     const { before, excess } = connection;
     connection.before = new Promise((resolve) => {
       response.once('close', () => {
@@ -173,10 +163,8 @@ export class Connections {
   refuse(socket: Socket, status: number, message: string, headers = ''): void {
     if (this.#lingering.has(socket)) return;
     const isAnswering = this.#open.get(socket)?.response?.headersSent === true;
-    if (isAnswering || !socket.writable || this.#lingering.size >= MAX_LINGERING) {
-      socket.destroy();
-      return;
-    }
+    if (isAnswering || !socket.writable || this.#lingering.size >= MAX_LINGERING)
+      return void socket.destroy();
     const refusal = this.#options.refusal(message);
     const text =
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${refusal.headers}${headers}` +
@@ -208,15 +196,14 @@ export class Connections {
   /** False: it was refused. */
   #admit(socket: Socket): boolean {
     const address = clientAddress(socket.remoteAddress);
-    const ofAddress = this.#perAddress.get(address) ?? 0;
-    const excess = this.#excess(socket, ofAddress);
-    if (excess === undefined) {
-      this.#perAddress.set(address, ofAddress + 1);
-      this.#counted += 1;
-    } else if (this.#options.isSpared === undefined) {
+    const counted = [...this.#open.values()].filter((one) => one.excess === undefined);
+    const ofAddress = counted.filter((one) => one.address === address);
+    const excess = this.#excess(socket, counted.length, ofAddress.length);
+    if (excess !== undefined && this.#options.isSpared === undefined) {
       this.#refuseExcess(socket, excess);
       return false;
-    } else if (this.#open.size - this.#counted >= MAX_SPARE) this.#endOldestSpare();
+    }
+    if (excess !== undefined && this.#open.size - counted.length >= MAX_SPARE) this.#endOldestSpare();
     const nothing = { response: undefined, waiting: undefined };
     this.#open.set(socket, { address, excess, unanswered: 0, before: Promise.resolve(), ...nothing });
     this.#watch ??= setInterval(() => this.#endStalled(), POLL_MS).unref();
@@ -224,10 +211,10 @@ export class Connections {
     return true;
   }
 
-  #excess({ remoteAddress }: Socket, ofAddress: number): Excess | undefined {
+  #excess({ remoteAddress }: Socket, counted: number, ofAddress: number): Excess | undefined {
     const { maxConnections, maxConnectionsPerAddress } = this.#options.limits;
     const next = `try again in ${RETRY_AFTER_S} s`;
-    if (this.#counted >= maxConnections)
+    if (counted >= maxConnections)
       return { status: 503, message: `${maxConnections} connections are open; ${next}` };
     if (ofAddress < maxConnectionsPerAddress || this.#options.isProxy?.(remoteAddress)) return undefined;
     const found = `${maxConnectionsPerAddress} connections are open from this address`;
@@ -235,19 +222,10 @@ export class Connections {
   }
 
   #forget(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (connection === undefined) return;
-    const { address, excess } = connection;
     this.#open.delete(socket);
-    if (this.#open.size === 0) {
-      clearInterval(this.#watch);
-      this.#watch = undefined;
-    }
-    if (excess !== undefined) return;
-    this.#counted -= 1;
-    const left = this.#perAddress.get(address)! - 1;
-    if (left > 0) this.#perAddress.set(address, left);
-    else this.#perAddress.delete(address);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
   }
 
   /** Ends one of the address that has most: what comes must find a place, and a probe is over within moments. */

@@ -38,20 +38,14 @@ const MAX_RECORDS = 10_000;
 const MAX_LOGGED_PER_MINUTE = 60;
 
 /** Bounds the lines of a log that strangers can cause. Undefined: this one is left out; the next says how many were. */
-export function createLineBound(
-  clock: Pick<Clock, 'monotonicMs'>,
-): () => { readonly notLogged?: number } | undefined {
+export function createLineBound(clock: Pick<Clock, 'monotonicMs'>) {
   let [minute, lines, omitted] = [0, 0, 0];
-  return () => {
+  return (): { readonly notLogged?: number } | undefined => {
     const now = Math.floor(clock.monotonicMs() / 60_000);
     if (minute !== now) [minute, lines] = [now, 0];
-    if (lines >= MAX_LOGGED_PER_MINUTE) {
-      omitted += 1;
-      return undefined;
-    }
+    if (lines >= MAX_LOGGED_PER_MINUTE) return void omitted++;
     const notLogged = omitted;
-    lines += 1;
-    omitted = 0;
+    [lines, omitted] = [lines + 1, 0];
     return notLogged > 0 ? { notLogged } : {};
   };
 }
@@ -80,17 +74,19 @@ interface LoginRecord {
 export class LoginGuard {
   readonly #options: LoginGuardOptions;
   readonly #key = randomBytes(32);
-  readonly #pairs: Records;
-  readonly #addresses: Records;
-  readonly #names: Records;
+  readonly #pairs: ReturnType<typeof createRecords>;
+  readonly #addresses: ReturnType<typeof createRecords>;
+  readonly #names: ReturnType<typeof createRecords>;
   #failed = 0;
   readonly #bound: ReturnType<typeof createLineBound>;
 
   constructor(options: LoginGuardOptions) {
     this.#options = options;
     this.#bound = createLineBound(options.clock);
-    const records = () => new Records(options.maxRecords ?? MAX_RECORDS);
-    [this.#pairs, this.#addresses, this.#names] = [records(), records(), records()];
+    const { maxRecords = MAX_RECORDS } = options;
+    this.#pairs = createRecords(maxRecords);
+    this.#addresses = createRecords(maxRecords);
+    this.#names = createRecords(maxRecords);
   }
 
   /** What `compare` gives is accepted; undefined is a failure. It is not called while the address is locked out. */
@@ -100,10 +96,8 @@ export class LoginGuard {
     const pair = `${address} ${name}`;
     const ofPair = this.#pairs.at(pair, nowMs);
     const ofAddress = this.#addresses.at(address, nowMs);
-    const lockedUntilMs = Math.max(
-      ofPair.lockedUntilMs,
-      ofPair.acceptedMs === undefined ? ofAddress.lockedUntilMs : 0,
-    );
+    const addressUntilMs = ofPair.acceptedMs === undefined ? ofAddress.lockedUntilMs : 0;
+    const lockedUntilMs = Math.max(ofPair.lockedUntilMs, addressUntilMs);
     if (lockedUntilMs > nowMs) {
       this.#failed += 1;
       this.#options.onFailure?.('locked');
@@ -160,28 +154,24 @@ function punish(record: LoginRecord, free: number, nowMs: number): void {
   if (beyond > 0) record.lockedUntilMs = nowMs + Math.min(MAX_LOCK_MS, FIRST_LOCK_MS * 2 ** (beyond - 1));
 }
 
-class Records {
-  readonly #records = new Map<string, LoginRecord>();
-  readonly #max: number;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** The record of a key, or a new one that nobody keeps: who is locked out adds none. */
-  at(key: string, nowMs: number): LoginRecord {
-    const record = this.#records.get(key);
-    const isKnown = record?.acceptedMs !== undefined && nowMs - record.acceptedMs <= KNOWN_MS;
-    if (record !== undefined && nowMs - record.lastMs <= FORGET_MS) return record;
-    const anew = { failures: 0, lastMs: nowMs, lockedUntilMs: 0 };
-    return isKnown ? { ...anew, acceptedMs: record.acceptedMs! } : anew;
-  }
-
-  keep(key: string, record: LoginRecord): void {
-    this.#records.delete(key);
-    this.#records.set(key, record);
-    if (this.#records.size > this.#max) this.#records.delete(this.#records.keys().next().value!);
-  }
+/** So many records; those of long ago begin anew. */
+function createRecords(max: number) {
+  const records = new Map<string, LoginRecord>();
+  return {
+    /** The record of a key, or a new one that nobody keeps: who is locked out adds none. */
+    at(key: string, nowMs: number): LoginRecord {
+      const record = records.get(key);
+      if (record !== undefined && nowMs - record.lastMs <= FORGET_MS) return record;
+      const anew = { failures: 0, lastMs: nowMs, lockedUntilMs: 0 };
+      const { acceptedMs } = record ?? {};
+      return acceptedMs !== undefined && nowMs - acceptedMs <= KNOWN_MS ? { ...anew, acceptedMs } : anew;
+    },
+    keep(key: string, record: LoginRecord): void {
+      records.delete(key);
+      records.set(key, record);
+      if (records.size > max) records.delete(records.keys().next().value!);
+    },
+  };
 }
 
 /** Name and secret of an `Authorization: Basic …` header, as they are and form-decoded (RFC 6749 §2.3.1) where that differs. */

@@ -6,11 +6,9 @@ import type { Job } from './model/index.ts';
 export function pickJobs(jobs: readonly Job[], names: readonly string[], place = 'here'): Job[] {
   const known = jobs.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0)
-    throw new ConfigError(
-      'unknown-job',
-      `no job '${unknown.map(shortName).join("', '")}' ${place}; there are: ${known.join(', ') || 'none'}${unknown.map((name) => didYouMean(name, known)).join('')}`,
-    );
+  const found = `no job '${unknown.map(shortName).join("', '")}' ${place}; there are: ${known.join(', ') || 'none'}`;
+  const hints = unknown.map((name) => didYouMean(name, known)).join('');
+  if (unknown.length > 0) throw new ConfigError('unknown-job', found + hints);
   return jobs.filter((job) => names.length === 0 || names.includes(job.name));
 }
 

@@ -1,55 +1,39 @@
 /**
- * Decoded rows → sealed row groups → parts → checkpoints.
+ * The stages between the service and the open upload: decoded rows → sealed row groups → parts → checkpoints.
  * Memory: the builder (one row group being filled, one being encoded), at most two encoded row groups, and the
  * pending part. One row group is filled while another is encoded and a third uploaded; whoever is faster waits for
  * the next stage: backpressure.
  */
-import type { DayCounts, EncodedRowGroup, Micros } from '../core/model/index.ts';
-import type { SeriesValues } from '../core/proof/series-values.ts';
-import type { PartUpload } from '../lake/publish/parts.ts';
+import type { DayCounts, EncodedRowGroup, Micros, TimeRange } from '../core/model/index.ts';
 import type { RowGroupBuilder } from '../parquet/write/index.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import type { DayAttempt } from './day-attempt.ts';
 
-interface AssemblyOptions<Batch> {
-  readonly builder: RowGroupBuilder<Batch>;
-  readonly parts: PartUpload;
-  /** What the parts hold already, after a resume; grows with every row group. */
-  readonly counts: DayCounts;
-  /** The same of their values. */
-  readonly values: SeriesValues;
+export interface StagesOptions extends DayAttempt {
+  /** What the source counts of the day; undefined where it is not asked. */
+  readonly sourceCounts: DayCounts | undefined;
+  readonly onRows: (rows: number) => void;
   /** Called after a part was uploaded: everything before `cursorMicros` is in the parts. */
   readonly onPart: (cursorMicros: Micros) => Promise<void>;
-  /** The step from the last instant in a row group to the first that may follow it. */
-  readonly cursorStepMicros: number;
-}
-
-/** Time slices fetched, and rows outside of them that came with them. */
-export interface FetchTally {
-  slices: number;
-  clippedRows: number;
 }
 
 /** What fetching a dataset's time slices works with. */
-export interface FetchOptions<Batch> {
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
+export interface FetchOptions<Batch> extends StagesOptions {
   readonly builder: RowGroupBuilder<Batch>;
-  readonly assembly: Assembly;
-  readonly tally: FetchTally;
-  readonly onRows: (rows: number) => void;
-}
-
-export interface Assembly {
   /** Seal every row group that is complete. Call after appending. */
-  sealReady(): Promise<void>;
-  /** Seal the rest and wait until it is encoded and its full parts are uploaded. */
-  sealRest(): Promise<void>;
-  /** Resolves when nothing is being encoded or uploaded any more, however that ended. */
-  settled(): Promise<void>;
+  readonly sealReady: () => Promise<void>;
 }
 
-export function createAssembly<Batch>(options: AssemblyOptions<Batch>): Assembly {
-  const { builder, parts, counts, values } = options;
+/**
+ * `cursorStepMicros`: the step from the last instant in a row group to the first that may follow it. `fetchSlices`: fetches
+ * them in order and appends what they hold.
+ */
+export function openStages<Batch>(
+  options: StagesOptions,
+  builder: RowGroupBuilder<Batch>,
+  cursorStepMicros: number,
+  fetchSlices: (options: FetchOptions<Batch>, slices: readonly TimeRange[]) => Promise<void>,
+) {
+  const { parts, counts, values } = options;
   /** Resolves when the newest row group is encoded. */
   let encoding: Promise<void> = Promise.resolve();
   /** Resolves when the newest row group is stored, and with it every earlier one. */
@@ -63,7 +47,7 @@ export function createAssembly<Batch>(options: AssemblyOptions<Batch>): Assembly
     const group = await sealed;
     counts.addRuns(group.runs);
     for (const { timeSeriesId, rows } of group.values) values.add(timeSeriesId, rows);
-    if (await parts.append(group)) await options.onPart(group.maxMicros + options.cursorStepMicros);
+    if (await parts.append(group)) await options.onPart(group.maxMicros + cursorStepMicros);
   }
 
   async function seal(rows: number): Promise<void> {
@@ -77,17 +61,25 @@ export function createAssembly<Batch>(options: AssemblyOptions<Batch>): Assembly
     for (const promise of [encoding, storing]) promise.catch(() => {});
   }
 
+  async function sealReady(): Promise<void> {
+    for (let rows = builder.sealableRows(); rows > 0; rows = builder.sealableRows()) await seal(rows);
+  }
+
   return {
-    async sealReady() {
-      for (let rows = builder.sealableRows(); rows > 0; rows = builder.sealableRows()) await seal(rows);
-    },
-    async sealRest() {
-      await this.sealReady();
+    /** Fetch time slices in order, and seal and upload what they hold. */
+    async fetch(slices: readonly TimeRange[]): Promise<void> {
+      await fetchSlices({ ...options, builder, sealReady }, slices);
+      await sealReady();
       if (builder.rows > 0) await seal(builder.rows);
       await storing;
     },
-    async settled() {
+    /**
+     * Give the memory back. Waits for what is being uploaded: after a failure nothing of this attempt may reach the
+     * store once its claim has been handed back, or another attempt begun.
+     */
+    async close(): Promise<void> {
       await Promise.allSettled([encoding, storing]);
+      await builder.close();
     },
   };
 }

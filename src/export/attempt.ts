@@ -8,17 +8,15 @@ import {
   slicesFrom,
 } from '../core/plan/time-slices.ts';
 import { confirmEmpty } from '../source/counts.ts';
-import { openStages } from './dataset.ts';
 import { type AttemptStart, beginAttempt, type DayAttempt, tallyOf } from './day-attempt.ts';
 import { openShrinkGuard, type ShrinkGuard } from './day-guard.ts';
 import { stepDone } from './ports.ts';
+import { openReadings } from './readings.ts';
 import { sealDay } from './seal-day.ts';
 import { checkDue, type SourceCounts, verifyCounts } from './source-answers.ts';
+import { openWindows } from './windows.ts';
 
-/**
- * Fetch and verify one vessel-day up to its sealed draft. Throws CountsDisagreeError, UnknownSeriesError,
- * RefusedError, FencedError, NotDueError, or what the client and the store throw.
- */
+/** Fetch and verify one vessel-day up to its sealed draft. Throws what its steps, the client and the store throw. */
 export async function attemptDay(start: AttemptStart): Promise<SealedDay> {
   const { ports, claim, resume, answers } = start;
   try {
@@ -108,7 +106,8 @@ async function fetchAll(
     rows += more;
     onEvent?.({ kind: 'day-rows', day, rows, rowsKnown });
   };
-  const stages = openStages({
+  const open = attempt.task.job.dataset === 'statistics' ? openWindows : openReadings;
+  const stages = open({
     ...attempt,
     sourceCounts: source?.counts,
     onRows,

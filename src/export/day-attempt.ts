@@ -1,36 +1,21 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
-import type { FewerSeriesWarning, Receipt, SeriesWarning, Tally } from '../core/model/index.ts';
+import type { FewerSeriesWarning, SeriesWarning, Tally } from '../core/model/index.ts';
 import { DayCounts, dayRange } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import type { Claim } from '../lake/claims/claim.ts';
 import { createPartUpload, type PartUpload } from '../lake/publish/parts.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import type { FetchTally } from './assembly.ts';
-import { warnOfFewerSeries } from './fewer-series.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay, ClaimedDay } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
-import { guardOptional, warnOfOthers } from './series-checks.ts';
+import { judgeSeries } from './series-checks.ts';
 import type { SourceAnswers } from './source-answers.ts';
 
-/** What an attempt works with, whatever it finds. */
-interface AttemptOf {
-  readonly ports: ExportPorts;
-  readonly task: ExportTask;
-  readonly claim: Claim;
-  /** The receipt that the day has, which this attempt is to replace. */
-  readonly previous: Receipt | undefined;
-}
-
 /** What an attempt is begun with. */
-export interface AttemptStart extends AttemptOf {
+export interface AttemptStart extends ClaimedDay {
   readonly resume?: ResumePoint | undefined;
   readonly answers: SourceAnswers;
 }
 
 /** What one attempt knows. */
-export interface DayAttempt extends AttemptOf {
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
+export interface DayAttempt extends AskedDay {
   readonly remark: FewerSeriesWarning | undefined;
   readonly warnings: readonly SeriesWarning[];
   /** Readings that the parts and sealed row groups hold. */
@@ -38,7 +23,8 @@ export interface DayAttempt extends AttemptOf {
   /** What their values come to. */
   readonly values: SeriesValues;
   readonly parts: PartUpload;
-  readonly tally: FetchTally;
+  /** Time slices fetched, and rows outside of them that came with them. */
+  readonly tally: { slices: number; clippedRows: number };
   readonly startedAt: string;
   /** Of the attempts that this one goes on from. */
   readonly before: Tally | undefined;
@@ -47,17 +33,15 @@ export interface DayAttempt extends AttemptOf {
 /** Begin anew, or with what `resume` has. Throws what the source does, and RefusedError for what is not there. */
 export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   const { ports, task, claim, previous, resume, answers } = start;
+  const { context } = answers;
   const checkpoint = resume?.checkpoint;
   const startedAt = checkpoint?.tally.startedAt ?? answers.startedAt;
   const series = await answers.series;
-  await guardOptional(ports, task, previous, series);
-  const remark = await warnOfFewerSeries(ports, task, answers.context, previous, series);
-  const warnings = await warnOfOthers(ports, task, previous, series);
+  const judged = await judgeSeries({ ports, task, claim, previous, context, series });
   const { fromMicros } = dayRange(task.day.date);
   const layout = claim.table === undefined ? 'plain' : 'delta';
   return {
-    ...{ ports, task, claim, previous, series, remark, warnings, startedAt },
-    context: answers.context,
+    ...{ ports, task, claim, previous, context, series, startedAt, ...judged },
     parts: createPartUpload({ ...ports, day: task.day, layout, ...(resume && { resume }) }),
     counts: DayCounts.fromJson(fromMicros, checkpoint?.counts ?? {}, series.idOf.size),
     values: SeriesValues.fromJson(checkpoint?.values ?? {}),

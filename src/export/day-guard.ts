@@ -1,32 +1,30 @@
 /** May what is counted take the place of what is published? */
 import { RefusedError } from '../core/errors.ts';
-import { type DayCounts, formatVesselDay, type Receipt } from '../core/model/index.ts';
+import { type DayCounts, formatVesselDay } from '../core/model/index.ts';
 import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../core/proof/day-totals.ts';
 import { guardAgainstShrinking, type SelectChange } from '../core/proof/shrink-guard.ts';
 import { isSelectAccepted } from '../lake/accept.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger/ledger.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { DayAttempt } from './day-attempt.ts';
 import { hasSameSelect, readSelectedSeries } from './fewer-series.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay } from './ports.ts';
 import type { SourceCounts } from './source-answers.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
 
 /** Refuses counts that are less than the published day's, by series where its detail is at hand. */
-export async function openShrinkGuard(attempt: DayAttempt): Promise<ShrinkGuard> {
-  const { ports, task, claim, previous, series } = attempt;
+export async function openShrinkGuard(asked: AskedDay): Promise<ShrinkGuard> {
+  const { ports, task, claim, previous, series } = asked;
   if (task.allowShrink) return () => {};
   const detail = await (previous ? claim.readDetail(previous) : unnamedDetail(ports.store, claim));
   if (previous === undefined && detail === undefined) return () => {};
   const bySeries = detail && seriesTotals(detail.ours);
   const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
   const before = { names, select: detail?.select };
-  const change = await selectChange(ports, task, attempt.context, previous, series.idOf, before);
+  const change = await selectChange(asked, before);
   const total = previous ? publishedReadings(previous) : totalReadings(bySeries!);
   return (counts, source) =>
     guardAgainstShrinking({
@@ -54,14 +52,9 @@ async function unnamedObject(store: ObjectStore, claim: Claim): Promise<string |
 }
 
 /** Refuses a snapshot that lacks series which the published one of the same day has. Throws RefusedError too. */
-export async function guardSnapshot(
-  ports: ExportPorts,
-  task: ExportTask,
-  context: SourceContext,
-  claim: Claim,
-  previous: Receipt | undefined,
-  { idOf }: ResolvedSeries,
-): Promise<void> {
+export async function guardSnapshot(asked: AskedDay): Promise<void> {
+  const { ports, task, claim, previous } = asked;
+  const { idOf } = asked.series;
   if (task.allowShrink) return;
   const key = previous === undefined ? await unnamedObject(ports.store, claim) : undefined;
   const before = await readSelectedSeries(
@@ -70,7 +63,7 @@ export async function guardSnapshot(
   );
   if (previous === undefined && before === undefined) return;
   const names = before?.names ?? new Map<string, string | null>();
-  const change = await selectChange(ports, task, context, previous, idOf, { names });
+  const change = await selectChange(asked, { names });
   const once = (ids: Iterable<string>) =>
     new Map([...ids].map((id) => [id, { count: 1, firstMicros: undefined, lastMicros: undefined }]));
   guardAgainstShrinking({
@@ -85,11 +78,7 @@ export async function guardSnapshot(
 
 /** Without a receipt nobody knows of another `select`. */
 async function selectChange(
-  { store }: ExportPorts,
-  task: ExportTask,
-  context: SourceContext,
-  previous: Receipt | undefined,
-  idOf: ResolvedSeries['idOf'],
+  { ports, task, context, previous, series: { idOf } }: AskedDay,
   { names, select }: SelectedBefore,
 ): Promise<SelectChange> {
   if (previous === undefined) return { select: 'same' };
@@ -101,6 +90,6 @@ async function selectChange(
     );
   if (hasSameSelect(task, previous)) return { select: 'same' };
   const gone = new Map([...names].filter(([id]) => !idOf.has(id)));
-  if (gone.size === 0 || !(await isSelectAccepted(store, job, previous))) return { select: 'changed' };
+  if (gone.size === 0 || !(await isSelectAccepted(ports.store, job, previous))) return { select: 'changed' };
   return { select: 'accepted', notMeant: await notMeantNow(context, { names: gone, select }) };
 }

@@ -1,7 +1,4 @@
-/**
- * The sentence: claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt.
- * What a crash after each step leads to stands in lake/publish/publish.ts.
- */
+/** Claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt; crashes: see lake/publish/publish.ts. */
 
 import {
   CancelledError,
@@ -27,13 +24,14 @@ import { type Inheritance, takeClaim } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger/ledger.ts';
-import { acknowledgePublished, publishSealed } from '../lake/publish/publish.ts';
+import { acknowledgePublished } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
-import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
+import { type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import { findResumePoint } from './resume.ts';
+import { publishDay } from './seal-day.ts';
 import { askSource, createPrefetch, type Prefetch } from './source-answers.ts';
 
 /**
@@ -115,7 +113,7 @@ function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
 }
 
 /** A vessel-day that this process has claimed. */
-interface ClaimedDay {
+interface OwnDay {
   readonly ports: ExportPorts;
   readonly task: ExportTask;
   readonly claim: Claim;
@@ -124,7 +122,7 @@ interface ClaimedDay {
   readonly signal: AbortSignal;
 }
 
-async function finishDay(claimed: ClaimedDay): Promise<ExportOutcome> {
+async function finishDay(claimed: OwnDay): Promise<ExportOutcome> {
   const { ports, task, claim, inheritance } = claimed;
   const { predecessor, sealedBefore } = inheritance;
   // Forced means asked again, and other settings mean other content: a draft of before is not published any more.
@@ -148,15 +146,10 @@ async function finishDay(claimed: ClaimedDay): Promise<ExportOutcome> {
 }
 
 /** Steps 9 and 10 of a day that a predecessor sealed; undefined when its upload is lost. */
-async function publishDraft(
-  { ports, task, claim }: ClaimedDay,
-  sealed: SealedDay,
-): Promise<Receipt | undefined> {
+async function publishDraft({ ports, task, claim }: OwnDay, sealed: SealedDay): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
-    return await ports.tracing.span('publish', { 'vessel_export.inherited': true }, () =>
-      publishSealed(publishPorts(ports, task), claim, sealed, { isInherited: true }),
-    );
+    return await publishDay({ ports, task, claim }, sealed, true);
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
     ports.log.warn({ vesselDay: formatVesselDay(claim.day) }, 'sealed upload is lost: starting clean');
@@ -166,26 +159,26 @@ async function publishDraft(
 
 /** A snapshot; once more where the object turns out to be another than was thought. */
 async function exportSnapshot(
-  { ports, task, claim, signal }: ClaimedDay,
+  { ports, task, claim, signal }: OwnDay,
   previous: Receipt | undefined,
 ): Promise<ExportOutcome> {
   try {
-    return await takeSnapshot(ports, task, claim, previous, signal);
+    return await takeSnapshot({ ports, task, claim, previous }, signal);
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
-    return takeSnapshot(ports, task, claim, await claim.lookAgain(), signal);
+    return takeSnapshot({ ports, task, claim, previous: await claim.lookAgain() }, signal);
   }
 }
 
 /** From a predecessor's checkpoint where that may be, else from a clean start; once more from one where that can help. */
 async function exportReadings(
-  { ports, task, claim, inheritance, prefetch, signal }: ClaimedDay,
+  { ports, task, claim, inheritance, prefetch, signal }: OwnDay,
   found: Receipt | undefined,
 ): Promise<ExportOutcome> {
   const { predecessor } = inheritance;
   let resume =
     predecessor?.checkpoint && !predecessor.sealed
-      ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
+      ? await findResumePoint({ ports, task, claim }, predecessor.checkpoint, signal)
       : undefined;
   let previous = found;
   let prefetched = prefetch.under(claim, inheritance);
@@ -194,9 +187,7 @@ async function exportReadings(
     try {
       const answers = prefetched ?? askSource(ports, task, signal);
       const sealed = await attemptDay({ ports, task, claim, previous, resume, answers });
-      const receipt = await ports.tracing.span('publish', {}, () =>
-        publishSealed(publishPorts(ports, task), claim, sealed),
-      );
+      const receipt = await publishDay({ ports, task, claim }, sealed);
       return { status: 'published', receipt, resumed: resume !== undefined };
     } catch (error) {
       if (!isCuredByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;

@@ -7,12 +7,11 @@ import type { ComparedSeries, FewerSeriesWarning, Receipt, Waiting } from '../co
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { type Detail, readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
+import { readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { describeWarning, howToAccept, isAccepted, readAcceptance } from '../lake/warnings.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay, ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
 /** Names in a warning. */
 export const NAMED = 3;
@@ -26,21 +25,14 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
     : receipt.selectHash === selectHash(job);
 }
 
-/**
- * What the day's receipt has to say of its series. `previous`: the receipt that the day has. Throws NotYetError
- * `fewer-series` while the day waits, and what the client and the store throw.
- */
-export async function warnOfFewerSeries(
-  ports: ExportPorts,
-  task: ExportTask,
-  context: SourceContext,
-  previous: Receipt | undefined,
-  { idOf }: Pick<ResolvedSeries, 'idOf'>,
-): Promise<FewerSeriesWarning | undefined> {
-  const last = await lastReceipt(ports, task, previous);
+/** What the receipt has to say of fewer series. Throws NotYetError `fewer-series` while the day waits. */
+export async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | undefined> {
+  const { ports, task } = asked;
+  const { idOf } = asked.series;
+  const last = await lastReceipt(asked);
   if (last === undefined) return undefined;
   const isSame = hasSameSelect(task, last);
-  const lost = isSame ? undefined : await lostAcross(ports, task, context, last, idOf);
+  const lost = isSame ? undefined : await lostAcross(asked, last);
   const comparedWith: ComparedSeries = lost?.comparedWith ??
     last.remark?.comparedWith ?? {
       date: last.date,
@@ -54,12 +46,12 @@ export async function warnOfFewerSeries(
   if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
   const remark: FewerSeriesWarning = {
     kind: 'fewer-series',
-    ...(lost?.missing ?? (await findMissing(ports, last, comparedWith, idOf))),
+    ...(lost?.missing ?? (await findMissing(asked, last, comparedWith))),
     comparedWith,
     since: last.remark?.since ?? task.day.date,
   };
   const isLess = !isSame || last.remark === undefined || idOf.size < selectedCount(last);
-  if (isLess && !task.allowShrink) await waitForSeries(ports, task, remark, idOf.size);
+  if (isLess && !task.allowShrink) await waitForSeries(asked, remark);
   return remark;
 }
 
@@ -67,11 +59,8 @@ export async function warnOfFewerSeries(
  * The published day of the vessel that the task is compared with: one of the same `select`, where there is one. Throws
  * DataError `damaged-log` where the log of the table has lost that day's version.
  */
-export async function lastReceipt(
-  { lastPublished, tables }: ExportPorts,
-  task: ExportTask,
-  previous: Receipt | undefined,
-): Promise<Receipt | undefined> {
+export async function lastReceipt({ ports, task, previous }: ClaimedDay): Promise<Receipt | undefined> {
+  const { lastPublished, tables } = ports;
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
   const snapshots = [previous, task.lastSnapshot].filter((receipt) => receipt !== undefined);
   const last =
@@ -82,19 +71,9 @@ export async function lastReceipt(
   return last;
 }
 
-type Missing = Pick<FewerSeriesWarning, 'missing' | 'names'>;
-
-/**
- * `select` has changed since: what it does not mean any more is no loss, and whatever else of that day's series it does not
- * yield is. The numbers are then of the present `select`.
- */
-async function lostAcross(
-  { store, log }: ExportPorts,
-  { day, job }: ExportTask,
-  context: SourceContext,
-  last: Receipt,
-  idOf: ResolvedSeries['idOf'],
-): Promise<{ readonly comparedWith: ComparedSeries; readonly missing: Missing }> {
+/** `select` has changed since: what it does not mean any more is no loss; whatever else it does not yield is. */
+async function lostAcross({ ports, task: { day, job }, context, series: { idOf } }: AskedDay, last: Receipt) {
+  const { store, log } = ports;
   const compared = await comparedReceipt(store, last);
   const known = await Promise.all(
     [...new Set([last, compared])].map((one) => readSelectedSeries(store, one)),
@@ -110,10 +89,9 @@ async function lostAcross(
   const select = isKnown ? before.flatMap((one) => one.select!) : undefined;
   const notMeant = names.size === 0 ? names : await notMeantNow(context, { names, select });
   const lost = [...names].filter(([id]) => !notMeant.has(id)).map(([id, name]) => name ?? id);
-  const { date } = compared;
-  const series = idOf.size + lost.length;
+  const [{ date }, { finishedAt }, series] = [compared, last, idOf.size + lost.length];
   return {
-    comparedWith: { date, finishedAt: last.finishedAt, series, selectHash: selectHash(job) },
+    comparedWith: { date, finishedAt, series, selectHash: selectHash(job) },
     missing: { missing: lost.length, names: firstOf(lost) },
   };
 }
@@ -128,11 +106,10 @@ async function comparedReceipt(store: ExportPorts['store'], last: Receipt): Prom
 }
 
 async function findMissing(
-  { store }: ExportPorts,
+  { ports: { store }, series: { idOf } }: AskedDay,
   last: Receipt,
   { series, selectHash: across }: ComparedSeries,
-  idOf: ResolvedSeries['idOf'],
-): Promise<Missing> {
+) {
   // What another `select` meant is counted already: only what is lost besides is looked for.
   const compared = across === undefined ? await comparedReceipt(store, last) : last;
   const before = await readSelectedSeries(store, compared);
@@ -147,12 +124,9 @@ function firstOf(names: readonly string[]): string[] {
 }
 
 /** Returns once the day has waited long enough; else throws NotYetError. */
-async function waitForSeries(
-  ports: ExportPorts,
-  { day, job }: ExportTask,
-  remark: FewerSeriesWarning,
-  selectedSeries: number,
-): Promise<void> {
+async function waitForSeries({ ports, task, series }: AskedDay, remark: FewerSeriesWarning): Promise<void> {
+  const { day, job } = task;
+  const selectedSeries = series.idOf.size;
   const nowMs = ports.clock.nowMs();
   // A snapshot is of today, whenever the wait began.
   const dates = job.dataset === 'metadata' ? [day.date, addDays(day.date, -1)] : [day.date];
@@ -200,24 +174,18 @@ export async function readSelectedSeries(
 ): Promise<SelectedBefore | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
-    const names = object && (await unlessNoParquet(object.bytes));
-    return names && { names };
+    if (object === undefined) return undefined;
+    const { readSeriesNames } = await import('../source/decode/parquet.ts');
+    try {
+      return { names: readSeriesNames(object.bytes) };
+    } catch {
+      // Whatever is wrong with it: the snapshot cannot be compared with.
+      return undefined;
+    }
   }
   const detail = await unlessDamaged(readDetail(store, receipt));
-  return detail && { names: namesOf(detail), select: detail.select };
-}
-
-/** Time series id → name. */
-function namesOf({ series, ours }: Detail): ReadonlyMap<string, string | null> {
-  return series ? new Map(Object.entries(series)) : new Map(Object.keys(ours).map((id) => [id, null]));
-}
-
-/** Whatever is wrong with it: the snapshot cannot be compared with. */
-async function unlessNoParquet(bytes: Uint8Array): Promise<ReadonlyMap<string, string | null> | undefined> {
-  const { readSeriesNames } = await import('../source/decode/parquet.ts');
-  try {
-    return readSeriesNames(bytes);
-  } catch {
-    return undefined;
-  }
+  if (detail === undefined) return undefined;
+  const { series, ours, select } = detail;
+  const names = new Map(series ? Object.entries(series) : Object.keys(ours).map((id) => [id, null]));
+  return { names, select };
 }

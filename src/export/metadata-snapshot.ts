@@ -4,32 +4,24 @@
  */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
-import type { Claim } from '../lake/claims/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import { receiptDates } from '../lake/ledger/newest-days.ts';
 import { markSnapshot, readSnapshotDates } from '../lake/marks.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
-import { publishSealed } from '../lake/publish/publish.ts';
 import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
 import { guardSnapshot } from './day-guard.ts';
-import { warnOfFewerSeries } from './fewer-series.ts';
-import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
-import { draftReceipt, finishUpload } from './seal-day.ts';
-import { guardOptional, warnOfOthers } from './series-checks.ts';
+import { type ClaimedDay, type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import { draftReceipt, finishUpload, publishDay } from './seal-day.ts';
+import { judgeSeries } from './series-checks.ts';
 import { checkDue } from './source-answers.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
-export async function takeSnapshot(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  previous: Receipt | undefined,
-  signal: AbortSignal,
-): Promise<ExportOutcome> {
+export async function takeSnapshot(claimed: ClaimedDay, signal: AbortSignal): Promise<ExportOutcome> {
+  const { ports, task, claim, previous } = claimed;
   await claim.startClean();
   const startedAt = new Date(ports.clock.nowMs()).toISOString();
   const { job, day } = task;
@@ -40,10 +32,9 @@ export async function takeSnapshot(
   await stepDone(ports, task, 'counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
-  await guardSnapshot(ports, task, context, claim, previous, series);
-  await guardOptional(ports, task, previous, series);
-  const remark = await warnOfFewerSeries(ports, task, context, previous, series);
-  const warnings = await warnOfOthers(ports, task, previous, series);
+  const asked = { ...claimed, context, series };
+  await guardSnapshot(asked);
+  const judged = await judgeSeries(asked);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
@@ -69,7 +60,7 @@ export async function takeSnapshot(
     ...destination,
     detail: null,
     draft: draftReceipt(ports, task, {
-      ...{ rows, series, remark, warnings, counts: undefined, kept, destination },
+      ...{ rows, series, ...judged, counts: undefined, kept, destination },
       proof: 'exact',
       detailSha256: null,
       source: { rows, askedAt },
@@ -78,9 +69,7 @@ export async function takeSnapshot(
   };
   await claim.writeSealed(sealed);
   await stepDone(ports, task, 'sealed');
-  const receipt = await ports.tracing.span('publish', {}, () =>
-    publishSealed(publishPorts(ports, task), claim, sealed),
-  );
+  const receipt = await publishDay(claimed, sealed);
   await markSnapshot(ports.store, day, task.captures ?? []);
   return { status: 'published', receipt, resumed: false };
 }

@@ -12,12 +12,14 @@ import type {
 } from '../core/model/index.ts';
 import type { Tracing } from '../core/model/tracing.ts';
 import type { SliceLengths } from '../core/plan/slice-length.ts';
+import type { Claim } from '../lake/claims/claim.ts';
 import type { LakeLayout } from '../lake/layout.ts';
 import type { IndexJournal } from '../lake/ledger/index-journal.ts';
 import type { LastPublished } from '../lake/ledger/newest-days.ts';
 import type { LakeTables } from '../lake/publish/lake-tables.ts';
 import type { OnStep } from '../lake/publish/publish.ts';
 import type { Encoder } from '../parquet/write/encoder.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { QueryClient } from '../source/fetch/client.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnExportEvent } from './events.ts';
@@ -54,11 +56,6 @@ export interface ExportPorts {
   readonly onStep: OnStep;
 }
 
-/** What publishing needs: its steps are told too. */
-export function publishPorts(ports: ExportPorts, task: ExportTask): ExportPorts {
-  return { ...ports, onStep: (step) => stepDone(ports, task, step) };
-}
-
 /** One vessel-day to export, and how. */
 export interface ExportTask {
   readonly job: Job;
@@ -83,6 +80,21 @@ export interface ExportTask {
   /** Why it is exported, such as `nightly`; left out: `run`. */
   readonly origin?: string;
   readonly onEvent?: OnExportEvent;
+}
+
+/** A vessel-day that is claimed. */
+export interface ClaimedDay {
+  readonly ports: ExportPorts;
+  readonly task: ExportTask;
+  readonly claim: Claim;
+  /** The receipt that the day has, which is to be replaced. */
+  readonly previous: Receipt | undefined;
+}
+
+/** The same, and what its expressions mean at the source. */
+export interface AskedDay extends ClaimedDay {
+  readonly context: SourceContext;
+  readonly series: ResolvedSeries;
 }
 
 /** A step is done: tests may stop the process there, and listeners are told. */

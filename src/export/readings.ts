@@ -2,18 +2,24 @@
 import { DataError, RetriableError } from '../core/errors.ts';
 import type {
   ColumnBatch,
-  DayCounts,
   QueryRequest,
   QueryResponse,
   SeriesDictionary,
   TimeRange,
 } from '../core/model/index.ts';
-import { dayRange, firstRowFrom, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../core/model/index.ts';
+import {
+  createSeriesDictionary,
+  dayRange,
+  firstRowFrom,
+  MICROS_PER_HOUR,
+  MICROS_PER_MILLI,
+} from '../core/model/index.ts';
+import { createMeasurementRowGroups } from '../parquet/write/index.ts';
 import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';
 import { createReadingDecoder } from '../source/decode/index.ts';
 import type { RetryScope } from '../source/fetch/retry.ts';
 import { askInSlices } from '../source/slices.ts';
-import type { FetchOptions } from './assembly.ts';
+import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';
 
 /** A body in Parquet ends with what it holds, so it is held whole; a million readings take 5 to 15 MB of it. */
 const MAX_PARQUET_BYTES = 32 * 1024 * 1024;
@@ -22,12 +28,23 @@ const UNCOUNTED_ROWS = 250_000;
 
 interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;
-  /** What the source counts of the day; undefined where it is not asked. */
-  readonly sourceCounts: Pick<DayCounts, 'hourTotal'> | undefined;
+}
+
+/** The stages of raw readings. */
+export function openReadings(options: StagesOptions) {
+  const { context, series, ports } = options;
+  const dictionary = createSeriesDictionary();
+  const idOf = (id: string) => series.idOf.get(id) ?? null;
+  const builder = createMeasurementRowGroups({ ...ports.sizes, dictionary, idOf, encoder: ports.encoder });
+  // The step from one timestamp to the next that the transport can tell apart.
+  const stepMicros = context.job.transport === 'parquet' ? MICROS_PER_MILLI : 1;
+  return openStages(options, builder, stepMicros, (fetching, slices) =>
+    fetchReadings({ ...fetching, dictionary }, slices),
+  );
 }
 
 /** Fetch time slices in order; one that does not come is fetched in halves, down to 1 s. */
-export function fetchReadings(options: ReadingsOptions, slices: readonly TimeRange[]): Promise<void> {
+function fetchReadings(options: ReadingsOptions, slices: readonly TimeRange[]): Promise<void> {
   return askInSlices(options.context, slices, {
     family: 'measurements',
     async ask(slice, scope, cursor) {
@@ -84,7 +101,7 @@ class OwnTrouble extends Error {}
 
 async function sealReady(options: ReadingsOptions): Promise<void> {
   try {
-    await options.assembly.sealReady();
+    await options.sealReady();
   } catch (cause) {
     throw new OwnTrouble('a row group could not be sealed', { cause });
   }
@@ -154,10 +171,7 @@ interface ClippingSink {
   readonly lastMicros: number;
 }
 
-/**
- * Appends the rows of a batch that lie in `range`, and counts the others: whether `to` is inclusive is not
- * promised. Rows are in time order, so those inside are one run.
- */
+/** Appends rows that lie in `range` and counts the others: `to` may be inclusive. In time order these are one run. */
 function createClippingSink(options: ReadingsOptions, range: TimeRange): ClippingSink {
   let lastMicros = Number.NEGATIVE_INFINITY;
   let checkedIds = 0;
@@ -180,9 +194,4 @@ function createClippingSink(options: ReadingsOptions, range: TimeRange): Clippin
       options.onRows(to - from);
     },
   };
-}
-
-/** The step from one timestamp to the next that a transport can tell apart. */
-export function timestampStepMicros(transport: string): number {
-  return transport === 'parquet' ? MICROS_PER_MILLI : 1;
 }

@@ -5,13 +5,13 @@ import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../core/mo
 import { precisionOf } from '../core/proof/compare-counts.ts';
 import { compareSeries, type SourceSeries } from '../core/proof/compare-values.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import { type Claim, openCheckpoint } from '../lake/claims/claim.ts';
+import { openCheckpoint } from '../lake/claims/claim.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';
 import { resolveSeries } from '../source/series.ts';
 import type { UploadRef } from '../store/store.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
 /** An adopted upload and what it holds. */
 export interface ResumePoint {
@@ -25,9 +25,7 @@ export interface ResumePoint {
  * states of the source. Without statistics (`verify: off`) that cannot be known, so it starts clean too.
  */
 export async function findResumePoint(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
+  { ports, task, claim }: Omit<ClaimedDay, 'previous'>,
   checkpoint: Checkpoint,
   signal: AbortSignal,
 ): Promise<ResumePoint | undefined> {

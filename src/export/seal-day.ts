@@ -15,11 +15,12 @@ import type { Claim } from '../lake/claims/claim.ts';
 import { detailKey } from '../lake/keys.ts';
 import { packDetail } from '../lake/ledger/ledger.ts';
 import type { PartUpload } from '../lake/publish/parts.ts';
+import { publishSealed } from '../lake/publish/publish.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { holdsParts } from '../store/uploaded-parts.ts';
 import { type DayAttempt, tallyOf } from './day-attempt.ts';
-import { type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import { type ClaimedDay, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import type { SourceCounts } from './source-answers.ts';
 
 /** The draft of readings. In a plain lake a day that was emptied becomes an object of no rows. */
@@ -53,6 +54,17 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
       tally: tallyOf(attempt),
     }),
   };
+}
+
+/** Steps 9 and 10, traced, and their steps told. `isInherited`: a predecessor has sealed it. */
+export function publishDay(
+  { ports, task, claim }: Omit<ClaimedDay, 'previous'>,
+  sealed: SealedDay,
+  isInherited = false,
+): Promise<Receipt> {
+  const told = { ...ports, onStep: (step: string) => stepDone(ports, task, step) };
+  const attributes = isInherited ? { 'vessel_export.inherited': true } : {};
+  return ports.tracing.span('publish', attributes, () => publishSealed(told, claim, sealed, { isInherited }));
 }
 
 /** Where the day goes: part of a sealed day. */
@@ -144,12 +156,8 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
   const span = counts?.span();
   return {
     receiptVersion: 1,
-    job: day.job,
-    vessel: day.vessel,
-    date: day.date,
-    dataset: job.dataset,
-    settingsHash: task.settingsHash,
-    proof: facts.proof,
+    ...{ job: day.job, vessel: day.vessel, date: day.date, dataset: job.dataset },
+    ...{ settingsHash: task.settingsHash, proof: facts.proof },
     rows,
     series: counts?.seriesCount() ?? rows,
     selectedSeries: series.idOf.size,

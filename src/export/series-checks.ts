@@ -3,22 +3,21 @@ import { hash } from 'node:crypto';
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type SeriesWarning } from '../core/model/index.ts';
 import { isWarningAccepted, readAcceptance } from '../lake/warnings.ts';
-import type { ResolvedSeries } from '../source/context.ts';
-import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED } from './fewer-series.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED, warnOfFewerSeries } from './fewer-series.ts';
+import type { AskedDay, ExportTask } from './ports.ts';
 
-/**
- * `previous`: the receipt that the day has. Throws RetriableError `no-series` where an optional expression matches none now
- * and had some at the vessel's last published day, and what the store throws.
- */
-export async function guardOptional(
-  ports: ExportPorts,
-  task: ExportTask,
-  previous: Receipt | undefined,
-  { unmatched }: Pick<ResolvedSeries, 'unmatched'>,
-): Promise<void> {
+/** What the receipt has to say of its series. Throws RetriableError `no-series`, and NotYetError `fewer-series`. */
+export async function judgeSeries(asked: AskedDay) {
+  await guardOptional(asked);
+  return { remark: await warnOfFewerSeries(asked), warnings: await warnOfOthers(asked) };
+}
+
+/** Throws RetriableError `no-series` where an optional expression matches none now and had some when last published. */
+async function guardOptional(asked: AskedDay): Promise<void> {
+  const { task } = asked;
+  const { unmatched } = asked.series;
   if (unmatched.length === 0 || task.allowShrink) return;
-  const last = await lastReceipt(ports, task, previous);
+  const last = await lastReceipt(asked);
   // Of another `select` the series are compared, which expressions they came by is not known.
   if (last === undefined || !hasSameSelect(task, last)) return;
   const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
@@ -36,13 +35,9 @@ function hadSeries({ job }: ExportTask, last: Receipt, expression: string): bool
   return last.unmatchedExpressions?.includes(job.select.indexOf(expression)) !== true;
 }
 
-/** What the day's receipt has to say of them. `previous`: the receipt that the day has. Throws what the store throws. */
-export async function warnOfOthers(
-  ports: ExportPorts,
-  task: ExportTask,
-  previous: Receipt | undefined,
-  { others }: Pick<ResolvedSeries, 'others'>,
-): Promise<SeriesWarning[]> {
+async function warnOfOthers(asked: AskedDay): Promise<SeriesWarning[]> {
+  const { ports, task } = asked;
+  const { others } = asked.series;
   if (others.length === 0) return [];
   const { job, vessel, date } = task.day;
   const each = others.map((one) => `${one.timeSeriesId} ${one.vessel}`).sort();
@@ -51,7 +46,7 @@ export async function warnOfOthers(
   const counted = { series: others.length, names: names.slice(0, NAMED), digest };
   const warning: SeriesWarning = { kind: 'other-vessel', ...counted, since: date };
   if (isWarningAccepted(await readAcceptance(ports.store, job, vessel), warning)) return [];
-  const last = await lastReceipt(ports, task, previous);
+  const last = await lastReceipt(asked);
   const since = last?.warnings?.find(({ digest }) => digest === warning.digest)?.since ?? date;
   return [{ ...warning, since }];
 }

@@ -32,19 +32,13 @@ export interface SourceCounts {
   readonly totalsSha256: string;
 }
 
-export interface SourceAnswers {
-  readonly context: SourceContext;
-  readonly startedAt: string;
-  /** Throws what `resolveSeries` throws, and NotDueError. */
-  readonly series: Promise<ResolvedSeries>;
-  /** Undefined where the job asks for no counts. Throws what `series` and the client throw. */
-  readonly counts: Promise<SourceCounts | undefined>;
-  /** Ends what is still being asked. */
-  stop(): void;
-}
+export type SourceAnswers = ReturnType<typeof askSource>;
 
-/** Ask for the series of a vessel-day, and then for its counts. */
-export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal): SourceAnswers {
+/**
+ * Ask for the series of a vessel-day, and then for its counts, which are undefined where the job asks for none. Series throw
+ * what `resolveSeries` throws, and NotDueError; counts what the series and the client throw.
+ */
+export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   const { job, day } = task;
   const stopped = new AbortController();
   const startedAt = new Date(ports.clock.nowMs()).toISOString();
@@ -58,32 +52,29 @@ export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSig
   );
   // Thrown where they are awaited, if they are.
   for (const answer of [series, counts]) answer.catch(() => {});
-  return { context, startedAt, series, counts, stop: () => stopped.abort(NO_LONGER) };
+  return {
+    ...{ context, startedAt, series, counts },
+    /** Ends what is still being asked. */
+    stop: () => stopped.abort(NO_LONGER),
+  };
 }
+
+export type Prefetch = ReturnType<typeof createPrefetch>;
 
 /** The same, begun while the day is being claimed. */
-export interface Prefetch {
-  /** Begin, with the receipt that there was then. */
-  begin(before: Receipt | undefined): void;
-  /**
-   * The answers, if they may count under the claim: nobody has published since, and nobody has left a checkpoint that has
-   * to be compared first. Others are dropped.
-   */
-  under(claim: Claim, inheritance: Inheritance): SourceAnswers | undefined;
-  stop(): void;
-}
-
-export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Prefetch {
+export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   let begun: { readonly before: Receipt | undefined; readonly answers: SourceAnswers } | undefined;
   const stop = () => begun?.answers.stop();
   // Traced as the vessel-day's, and not as its claim's.
   const outside = AsyncLocalStorage.snapshot();
   return {
-    begin(before) {
+    /** Begin, with the receipt that there was then. */
+    begin(before: Receipt | undefined): void {
       if (task.job.dataset !== 'metadata' && task.giveUp === undefined)
         begun ??= { before, answers: outside(() => askSource(ports, task, signal)) };
     },
-    under(claim, { receipt, predecessor, sealedBefore }) {
+    /** The answers, if nobody has published since and no predecessor left anything; others are dropped. */
+    under(claim: Claim, { receipt, predecessor, sealedBefore }: Inheritance): SourceAnswers | undefined {
       if (begun === undefined) return undefined;
       const isUntouched = predecessor === undefined && sealedBefore === undefined;
       if (!isUntouched || receipt?.epoch !== begun.before?.epoch) {

@@ -2,26 +2,46 @@
 
 import { DataError, RetriableError } from '../core/errors.ts';
 import type { Aggregation, Micros, StatisticsRow, TimeRange, VesselDay } from '../core/model/index.ts';
-import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../core/model/index.ts';
+import {
+  formatVesselDay,
+  isWithin,
+  microsToIso,
+  STATISTICS_ROW_GROUP_ROWS,
+  windowMicrosOf,
+} from '../core/model/index.ts';
 import { firstThree } from '../core/proof/day-totals.ts';
+import { createStatisticsRowGroups } from '../parquet/write/index.ts';
 import { repeatedResult, UnknownSeriesError } from '../source/answer-faults.ts';
 import { type SourceContext, seriesName } from '../source/context.ts';
 import { parseInt64Text } from '../source/decode/index.ts';
 import { idExpressions } from '../source/series.ts';
 import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
-import type { FetchOptions } from './assembly.ts';
+import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';
 
 type WindowsOptions = FetchOptions<readonly StatisticsRow[]>;
 type MergedRow = Omit<StatisticsRow, 'values'> & { readonly values: Map<string, string> };
 
+/** The stages of statistics. */
+export function openWindows(options: StagesOptions) {
+  const { context, series, ports } = options;
+  const builder = createStatisticsRowGroups({
+    ...ports.sizes,
+    rowGroupRows: Math.min(ports.sizes.rowGroupRows, STATISTICS_ROW_GROUP_ROWS),
+    aggregations: context.job.aggregations ?? ['count'],
+    idOf: (id) => series.idOf.get(id) ?? null,
+    encoder: ports.encoder,
+  });
+  return openStages(options, builder, windowMicrosOf(context.job), fetchWindows);
+}
+
 /** Fetch time slices in order. A row exists exactly where `count` is above 0. */
-export async function fetchWindows(options: WindowsOptions, slices: readonly TimeRange[]): Promise<void> {
+async function fetchWindows(options: WindowsOptions, slices: readonly TimeRange[]): Promise<void> {
   for (const slice of slices) {
     const rows = await fetchWindowsSlice(options, slice);
     options.builder.append(rows, 0, rows.length);
     options.onRows(rows.length);
     options.tally.slices++;
-    await options.assembly.sealReady();
+    await options.sealReady();
   }
 }
 
@@ -77,10 +97,7 @@ function checkAligned({ timestampMicros }: StatisticsRow, { job, day }: SourceCo
   );
 }
 
-/**
- * Those that a smaller question brings to light. What the service leaves out then too is not defined: a sum beyond the
- * range of a double, a mean of numbers and JSON, an average over no time.
- */
+/** Those that a smaller question brings to light: what the service leaves out then too is not defined. */
 async function confirmMissing(
   options: WindowsOptions,
   missing: readonly MissingValue[],
@@ -150,10 +167,7 @@ const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
 /** Aggregations that need readings which differ. */
 const OF_SPREAD: ReadonlySet<Aggregation> = new Set(['skewness', 'kurtosis']);
 
-/**
- * Values that are defined, by what else is there, and absent. A series is one of numbers if any of its windows has a
- * value that only numbers have. JSON `null` is an answer. Pure.
- */
+/** Values that are defined, by what else is there, and absent. JSON `null` is an answer. Pure. */
 export function findMissingValues(
   rows: readonly StatisticsRow[],
   aggregations: readonly Aggregation[],

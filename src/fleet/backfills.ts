@@ -76,10 +76,7 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   };
 }
 
-/**
- * A driver of this definition: the one that there is, unless the backfill was cancelled and started again since, for then
- * there may be other vessels.
- */
+/** The driver that there is, unless the backfill was started again since: there may be other vessels. */
 export function driverOf(
   planning: PlanningPorts,
   backfill: Backfill,

@@ -1,7 +1,4 @@
-/**
- * What puts vessel-days into the queue: open ones, a few thousand at a time (a million would only fill Redis), and those that
- * a look-back found.
- */
+/** What puts vessel-days into the queue: open ones, a few thousand at a time, and those that a look-back found. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
@@ -12,6 +9,7 @@ import { orDamaged } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OpenDays } from './open-days.ts';
+import { newQueuedDay } from './queue/queued-day.ts';
 import type { DeadLetter, QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 
 /**
@@ -84,18 +82,13 @@ function* chunksOf(days: Iterable<VesselDay>): Iterable<VesselDay[]> {
  */
 export type RepairStatus = 'enqueued' | 'in-queue' | 'done' | 'in-failed-set' | 'no-room';
 
-export interface QueuedRepair {
+/** `code` and `message`: of the failure. */
+export interface QueuedRepair extends Partial<Pick<DeadLetter, 'code' | 'message'>> {
   readonly day: VesselDay;
   readonly status: RepairStatus;
-  /** Of the failure. */
-  readonly code?: string;
-  readonly message?: string;
 }
 
-interface RepairPorts {
-  readonly queue: VesselDayQueue;
-  readonly store: ObjectStore;
-}
+type RepairPorts = { readonly queue: VesselDayQueue; readonly store: ObjectStore };
 
 /** Receipts read at once. */
 const GETS_AT_ONCE = 32;
@@ -123,7 +116,7 @@ export async function queueRepairs(
     const chunk = fresh.slice(at, at + Math.min(room, ADDED_AT_ONCE));
     at += chunk.length;
     const open = await stillOpen(store, chunk);
-    await queue.add(open.map(toQueued));
+    await queue.add(open.map((task) => newQueuedDay(task.day, 'reconcile', task)));
     room -= open.length;
     for (const { day } of chunk) ended.set(formatVesselDay(day), 'done');
     for (const { day } of open) ended.set(formatVesselDay(day), 'enqueued');
@@ -177,15 +170,4 @@ async function stillOpen(store: ObjectStore, tasks: readonly ExportTask[]): Prom
 function isStill({ job, compared, settingsHash }: ExportTask, receipt: Receipt | undefined): boolean {
   if (compared === undefined) return !isAsAsked(job, settingsHash, receipt);
   return receipt === undefined || receipt.epoch === compared.epoch;
-}
-
-function toQueued({ day, force, allowShrink, unlisted, compared }: ExportTask): QueuedDay {
-  return {
-    ...day,
-    kind: 'reconcile',
-    ...(force ? { force } : {}),
-    ...(allowShrink ? { allowShrink } : {}),
-    ...(unlisted ? { unlisted } : {}),
-    ...(compared === undefined ? {} : { compared }),
-  };
 }

@@ -5,7 +5,7 @@ import type { Log } from '../core/model/index.ts';
 import { createLedgerView } from '../lake/ledger/ledger-view.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Config } from '../runtime/config/config.ts';
-import type { QueueTracing } from '../runtime/tracing/queue-tracing.ts';
+import type { QueueTracing } from '../runtime/tracing/queue-telemetry.ts';
 import type { PlanningPorts } from './nightly.ts';
 import { openVesselDayQueue, type VesselDayQueue } from './queue/vessel-day-queue.ts';
 

@@ -38,11 +38,8 @@ interface Firing {
   /** When it was looked whether it has fired: later days are not looked back at. */
   readonly lookedMs: number;
 }
-
 /** What a look-back found, until all of it is in the queue. */
-interface Pending extends Firing {
-  readonly tasks: readonly ExportTask[];
-}
+type Pending = Firing & { readonly tasks: readonly ExportTask[] };
 
 export function createLookBacks(options: LookBackOptions) {
   const { ports, queue, log, state, guard } = options;
@@ -123,14 +120,11 @@ export function createLookBacks(options: LookBackOptions) {
   function begin(firing: Firing, signal: AbortSignal): void {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
-    const work = async () => {
-      try {
-        await lookBack(firing, either);
-      } catch (error) {
+    const work = () =>
+      lookBack(firing, either).catch((error: unknown) => {
         if (!either.aborted) fail(firing.job.name, error);
         throw error;
-      }
-    };
+      });
     const ended = guard(`reconcile of ${firing.job.name}`, either, work, 'cannot look back now')
       // Rejects when it was ended.
       .catch(() => {})
@@ -194,16 +188,9 @@ function summaryOf(
 ): object {
   if (reason !== null) return { job, notReconciled: reason };
   return {
-    job,
-    from,
-    to,
-    vessels,
-    compared,
-    changed: 0,
-    ...byState,
-    ...(notCompared === 0 ? {} : { notCompared, unasked: unasked.length }),
-    enqueued: 0,
-    ...countBy(queued.map(({ status }) => status)),
+    ...{ job, from, to, vessels, compared, changed: 0, ...byState },
+    ...(notCompared > 0 && { notCompared, unasked: unasked.length }),
+    ...{ enqueued: 0, ...countBy(queued.map(({ status }) => status)) },
   };
 }
 

@@ -168,10 +168,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
   };
 }
 
-/**
- * Which dates a firing looks at: all that the job asks for by itself. Dates from `recentFrom` on are looked at more
- * closely. Metadata has no past.
- */
+/** All dates that the job asks for by itself; those from `recentFrom` on are looked at more closely. */
 async function rangeOf(
   ledger: LedgerView,
   job: Job,
@@ -185,10 +182,7 @@ async function rangeOf(
   return { from: askedFrom(job, today, { firstDate }) ?? recent, to, recentFrom: recent };
 }
 
-/**
- * What failed for a reason that may have passed gets another chance with every firing, and what was refused once somebody
- * has accepted that series go.
- */
+/** With every firing: what failed and may pass is tried again, and what was refused once that is accepted. */
 async function releasePassing(
   { ports, queue }: PlanningPorts,
   job: Job,

@@ -259,10 +259,7 @@ function found(members: readonly string[], text: string): Found {
   return members.length === 0 ? 'none' : { members, text };
 }
 
-/**
- * `none` where everything is in the lake that has to be: what was over by the time that is set before now, and has been
- * planned for an hour.
- */
+/** `none` where everything is in the lake that was over by the time that is set, and planned an hour ago. */
 function lateNights(
   { job, nowMs, nightByMs }: JobFacts,
   open: Iterable<VesselDay>,

@@ -92,10 +92,7 @@ export function createBacklog(options: BacklogOptions) {
         },
       };
     },
-    /**
-     * Open ones, and those that are over by our clock and not yet by the service's, oldest first: what people miss in the
-     * lake.
-     */
+    /** What people miss in the lake, oldest first: those too that only the service's clock holds back. */
     *unpublished(): Iterable<VesselDay> {
       for (const date of all)
         for (const vessel of [...openAt(date), ...(heldBackOf.get(date) ?? [])])

@@ -30,10 +30,7 @@ export function createGuard(log: Log, onFailure: () => void = () => {}) {
         said.set(what, { news, code });
       }
     },
-    /**
-     * What went wrong the last time it was tried, if anything, by its code: the first of all that did. Anybody may read it:
-     * the message, which may name buckets and permissions, is the log's.
-     */
+    /** The code of what went wrong last, if anything. Anybody may read it; the message is the log's. */
     get trouble(): string | undefined {
       const [first] = said.values();
       return first && `cannot plan: ${first.code}`;

@@ -11,6 +11,7 @@ import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { roomFor } from './fill-queue.ts';
+import { newQueuedDay } from './queue/queued-day.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 
 interface TryAgainPorts {
@@ -34,20 +35,11 @@ export type TriedAgain =
 
 /** Of another chance: neither failures nor attempts of before. */
 export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
-  const { job, vessel, date, kind, force, compared, unlisted } = queued;
-  return {
-    ...{ job, vessel, date, kind },
-    ...(force && { force }),
-    ...(compared && { compared }),
-    ...(unlisted && { unlisted }),
-    ...((allowShrink || queued.allowShrink) && { allowShrink: true }),
-  };
+  const how = { ...queued, allowShrink: allowShrink || queued.allowShrink === true };
+  return newQueuedDay(queued, queued.kind, how);
 }
 
-/**
- * Try one vessel-day again. Done twice it is queued once. `allowShrink`: publish it although it loses readings. Throws
- * what Redis and the store throw.
- */
+/** Done twice it is queued once. `allowShrink`: publish it although it loses readings. */
 export async function tryAgain(
   { queue, ports }: TryAgainPorts,
   job: Job,
@@ -95,19 +87,13 @@ function comparedWith(receipt: Receipt, note: Note): Pick<QueuedDay, 'compared'>
   return totalsSha256 === undefined ? {} : { compared: { epoch: receipt.epoch, totalsSha256 } };
 }
 
-/** What became of the failed vessel-days of a job. */
-interface TriedFailedAgain {
-  readonly released: number;
-  /** Refused: each is somebody's decision, and stays where it is. */
-  readonly refused: number;
-  /** Left in the failed set, as the queue is full. */
-  readonly noRoom: number;
-}
-
 const AT_ONCE = 16;
 
-/** Try every failed vessel-day of a job again, but for those that were refused. Throws what Redis throws. */
-export async function tryFailedAgain(queue: VesselDayQueue, job: string): Promise<TriedFailedAgain> {
+/**
+ * Try every failed vessel-day of a job again, but for those that were refused: each is somebody's decision, and stays where
+ * it is. `noRoom`: left in the failed set, as the queue is full. Throws what Redis throws.
+ */
+export async function tryFailedAgain(queue: VesselDayQueue, job: string) {
   const letters = (await queue.deadLetters()).filter(({ day }) => day.job === job);
   const failed = letters.filter((letter) => !isRefusal(letter));
   const room = await roomFor(queue, 'reconcile');

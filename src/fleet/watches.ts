@@ -36,20 +36,18 @@ const MAX_READS = 2_000;
 /** Warnings that are logged of one job and look; the rest is counted. */
 const SAID_AT_MOST = 20;
 
-/** Has so much time passed since it was last done? */
-function createInterval(clock: Clock, everyMs: number) {
-  let doneMs = Number.NEGATIVE_INFINITY;
-  return {
-    isOver: () => clock.monotonicMs() - doneMs >= everyMs,
-    begin() {
-      doneMs = clock.monotonicMs();
-    },
+/** A look, unless one has just been taken. One that fails, or has nothing to look at yet (false), is none. */
+function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>) {
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return async (): Promise<void> => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - lookedMs >= everyMs && (await look()) !== false) lookedMs = nowMs;
   };
 }
 
 /**
  * What failed for good and what was refused, by the failed set of the queue and the notes of the lake: a day that a
- * look-back refuses is in the lake alone. A look, unless one has just been taken. Throws what Redis and the store throw.
+ * look-back refuses is in the lake alone. Throws what Redis and the store throw.
  */
 export function createFailedWatch({
   jobs,
@@ -59,26 +57,24 @@ export function createFailedWatch({
   onEvent,
 }: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> }) {
   const seen = new Map<string, KnownNotes>();
-  const interval = createInterval(clock, FAILED_LOOK_MS);
-  return async (): Promise<void> => {
-    if (onEvent === undefined || !interval.isOver()) return;
+  return createLook(clock, FAILED_LOOK_MS, async () => {
+    if (onEvent === undefined) return false;
     const dead = await queue.deadLetters();
-    interval.begin();
     for (const { name } of jobs) {
       const before = seen.get(name) ?? new DayMap();
       const notes = await readNotes(store, name, { before, maxReads: MAX_READS });
       seen.set(name, notes);
       const letters = dead.filter(({ day }) => day.job === name);
-      const failed = letters.filter((letter) => !isRefusal(letter));
+      const failed = letters.filter((letter) => !isRefusal(letter)).length;
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
-      onEvent({ kind: 'failed', job: name, failed: failed.length, refused, letters, notes });
+      onEvent({ kind: 'failed', job: name, failed, refused, letters, notes });
     }
-  };
+  });
 }
 
 /**
- * Warnings that stand open, told again and again: nobody may have seen them. A look at what the ledger has shown so far,
- * unless one has just been taken; a warning is logged once for each day that carries it on. Throws what the store throws.
+ * Warnings that stand open by what the ledger has shown so far, told again and again: nobody may have seen them. One is
+ * logged once for each day that carries it on. Throws what the store throws.
  */
 export function createWarningWatch({
   jobs,
@@ -88,62 +84,56 @@ export function createWarningWatch({
   onEvent,
 }: Omit<WatchOptions, 'store'> & { readonly ledger: LedgerView; readonly log: Log }) {
   const said = new Set<string>();
-  const interval = createInterval(clock, LOOK_MS);
-  return async (): Promise<void> => {
-    if (!interval.isOver()) return;
-    interval.begin();
+  return createLook(clock, LOOK_MS, async () => {
     for (const { name } of jobs) {
       const open = await ledger.openWarnings(name);
       onEvent?.({ kind: 'warned', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
-      for (const { day, warnings } of news.slice(0, SAID_AT_MOST))
-        log.warn(
-          { vesselDay: formatVesselDay(day), warning: describeWarnings(warnings), accept: howToAccept(day) },
-          'a warning stands open',
-        );
-      if (news.length > SAID_AT_MOST)
-        log.warn({ job: name, more: news.length - SAID_AT_MOST }, 'a warning stands open');
-      for (const { day } of news) said.add(formatVesselDay(day));
+      for (const [index, { day, warnings }] of news.entries()) {
+        const vesselDay = formatVesselDay(day);
+        said.add(vesselDay);
+        const fields = { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
+        if (index < SAID_AT_MOST) log.warn(fields, 'a warning stands open');
+      }
+      const more = news.length - SAID_AT_MOST;
+      if (more > 0) log.warn({ job: name, more }, 'a warning stands open');
     }
-  };
+  });
 }
 
 /**
  * Snapshots of metadata that have stopped: they leave no day open that a night could be late with. One is late when the day
- * on which its schedule fired last is over, and it was taken neither then nor since. A look, unless one has just been
- * taken. `vesselsOf`: those of a job that are planned. A vessel that has no mark is given the time since its job was first
- * looked at. Throws what the store throws.
+ * on which its schedule fired last is over, and it was taken neither then nor since. `vesselsOf`: those of a job that are
+ * planned. A vessel that has no mark is given the time since its job was first looked at. Throws what the store throws.
  */
 export function createSnapshotWatch(
   { jobs, store, clock, onEvent }: WatchOptions,
   vesselsOf: (job: string) => readonly string[] | undefined,
 ) {
-  const watched = jobs
-    .filter((job) => job.dataset === 'metadata' && job.schedule !== undefined)
-    .map((job) => ({ job, interval: createInterval(clock, LOOK_MS), since: '' }));
-  return async (): Promise<void> => {
-    for (const one of watched) {
-      const { name, schedule } = one.job;
+  const looks = jobs.flatMap(({ name, dataset, schedule }) => {
+    if (dataset !== 'metadata' || schedule === undefined) return [];
+    let since = '';
+    return createLook(clock, LOOK_MS, async () => {
       const vessels = vesselsOf(name);
-      if (onEvent === undefined || vessels === undefined || !one.interval.isOver()) continue;
+      if (onEvent === undefined || vessels === undefined) return false;
       const today = microsToDate(clock.nowMs() * 1_000);
-      const fired = lastFiringMs(schedule!, dateToMicros(today) / MICROS_PER_MILLI - 1);
+      const fired = lastFiringMs(schedule, dateToMicros(today) / MICROS_PER_MILLI - 1);
       const asked = microsToDate(fired * 1_000);
       // A clock may have been set back since.
-      one.since = one.since !== '' && one.since < today ? one.since : today;
+      since = since !== '' && since < today ? since : today;
       const captures = await readSnapshotDates(store, name);
-      one.interval.begin();
       const unmarked = vessels.flatMap((vessel) => {
         const last = lastSnapshotDate(captures, vessel, today);
-        return (last ?? one.since) < asked ? [{ vessel, last: last ?? null }] : [];
+        return (last ?? since) < asked ? [{ vessel, last: last ?? null }] : [];
       });
       // Who dies between receipt and mark leaves the receipt alone.
       const dates = unmarked.length === 0 ? [] : datesBetween(asked, addDays(today, 1));
       const published = await vesselsOnDates(store, name, dates);
-      onEvent({
-        ...{ kind: 'snapshots', job: name },
-        late: unmarked.filter(({ vessel }) => !published.includes(vessel)),
-      });
-    }
+      const late = unmarked.filter(({ vessel }) => !published.includes(vessel));
+      onEvent({ kind: 'snapshots', job: name, late });
+    });
+  });
+  return async (): Promise<void> => {
+    for (const look of looks) await look();
   };
 }

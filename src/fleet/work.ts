@@ -83,12 +83,9 @@ export function startWork(
     concurrency: config.settings.WORKER_CONCURRENCY,
     clock: ports.clock,
     random: Math.random,
-    log,
-    tracing,
-    perform,
-    onTrouble,
+    ...{ log, tracing, perform, onTrouble },
     onFault: (error) => hold.onFault(error),
-    ...(times.worker === undefined ? {} : { timings: times.worker }),
+    ...(times.worker && { timings: times.worker }),
   });
   const hold = createHoldWatch({
     hold: createQueueHold(redis, queue.bull),
@@ -146,45 +143,33 @@ function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
 }
 
-/** `giveUp`: why the day is not to be attempted. */
-export type PerformDay = (
-  day: QueuedDay,
-  signal: AbortSignal,
-  giveUp?: VesselExportError,
-  onEvent?: OnExportEvent,
-) => Promise<DayResult>;
-
 /**
- * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
+ * `giveUp`: why the day is not to be attempted. Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
  * that a look-back sent, and that would lose readings, has the result `refused`.
  */
-export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
+export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
   const snapshots = createSnapshotCache(ports);
-  return async (queued, signal, giveUp, onEvent) => {
+  return async (
+    queued: QueuedDay,
+    signal: AbortSignal,
+    giveUp?: VesselExportError,
+    onEvent?: OnExportEvent,
+  ): Promise<DayResult> => {
     const { job: name, vessel, date, kind: origin, compared } = queued;
     const { force = false, allowShrink = false, unlisted = false } = queued;
     const day = { job: name, vessel, date };
-    const job = jobNamed(
-      jobs,
-      name,
-      `here, which ${formatVesselDay(day)} is of (all schedulers and workers need the same job files)`,
-    );
+    const where = `here, which ${formatVesselDay(day)} is of (all schedulers and workers need the same job files)`;
+    const job = jobNamed(jobs, name, where);
     // It may have waited: a snapshot of a day that is over can't be taken any more.
     if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
     checkDue(ports, job, date);
     const before = job.dataset === 'metadata' ? (await snapshots(job, date))(vessel) : {};
     const task = {
-      job,
-      day,
+      ...{ job, day, force, allowShrink, takeover: false, unlisted, origin },
       settingsHash: settingsHash(job, ports.apiVersion),
-      force,
-      allowShrink,
-      takeover: false,
-      unlisted,
       ...(compared && { compared }),
       ...(giveUp && { giveUp }),
       ...(onEvent && { onEvent }),
-      origin,
       ...before,
     };
     try {

@@ -6,28 +6,7 @@ import { type Log, silentLog } from '../core/model/ports.ts';
 import { isRedisUrl, maskUrl, REDIS_URL_RULE } from '../core/model/web-address.ts';
 import { nameRefusal } from './write-refusals.ts';
 
-export interface RedisConnection {
-  /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
-  readonly client: Redis;
-  /** Run a script; sent once, then known by its digest. Rejects while Redis is out of reach. */
-  run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /** Called on every message of a channel, also after a reconnect. Returns how to end it. */
-  listen(channel: string, onMessage: (message: string) => void): () => void;
-  /** Called whenever Redis is in reach again. Returns how to end it. */
-  onReady(listener: () => void): () => void;
-  /**
-   * One more connection, for a queue: its commands wait while Redis is out of reach, and blocking ones are
-   * allowed. It is closed with this one.
-   */
-  openForQueue(): Redis;
-  /**
-   * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
-   * answers and takes no writes, as every command on these connections does, and what a command throws else.
-   */
-  probe(prefix: string): Promise<void>;
-  /** Close all connections; no command may be under way. */
-  close(): Promise<void>;
-}
+export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
 
 /** Where Redis is and how to get in. */
 interface RedisLogin {
@@ -56,10 +35,7 @@ const LONGEST_RETRY_MS = 500;
  * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background. `login` is asked again
  * before each new connection where it is a function.
  */
-export async function openRedis(
-  login: string | (() => RedisLogin),
-  options: RedisConnectionOptions = {},
-): Promise<RedisConnection> {
+export async function openRedis(login: string | (() => RedisLogin), options: RedisConnectionOptions = {}) {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;
   const targetNow = () => withPassword(typeof login === 'string' ? { url: login } : login());
   const target = targetNow();
@@ -95,12 +71,15 @@ export async function openRedis(
   }
   client.on('ready', subscribe);
   logOutages(client, address, log, steadyMs);
-  const probe = createProbe(client);
 
   return {
+    /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
     client,
-    run: (...call) => runScript(client, ...call),
-    listen: (channel, onMessage) => {
+    /** Run a script; sent once, then known by its digest. Rejects while Redis is out of reach. */
+    run: (script: string, keys: readonly string[], args: readonly string[]) =>
+      runScript(client, script, keys, args),
+    /** Called on every message of a channel, also after a reconnect. Returns how to end it. */
+    listen: (channel: string, onMessage: (message: string) => void) => {
       const ofChannel = listeners.get(channel) ?? new Set();
       listeners.set(channel, ofChannel.add(onMessage));
       subscribe();
@@ -111,10 +90,12 @@ export async function openRedis(
         if (client.status === 'ready') client.unsubscribe(channel).catch(() => {});
       };
     },
-    onReady: (listener) => {
+    /** Called whenever Redis is in reach again. Returns how to end it. */
+    onReady: (listener: () => void) => {
       client.on('ready', listener);
       return () => client.off('ready', listener);
     },
+    /** For a queue: its commands wait while Redis is out of reach, blocking ones are allowed. Closed with this one. */
     openForQueue: () => {
       const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
       nameRefusals(queueClient, address);
@@ -123,7 +104,12 @@ export async function openRedis(
       queueClients.push(queueClient);
       return queueClient;
     },
-    probe,
+    /**
+     * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
+     * answers and takes no writes, as every command on these connections does, and what a command throws else.
+     */
+    probe: createProbe(client),
+    /** Close all connections; no command may be under way. */
     close: async () => {
       await Promise.all([...queueClients, client].map(closeClient));
     },
@@ -152,16 +138,15 @@ const askedAnewMs = new WeakMap<RedisOptions, number>();
 const PROBE_REST_MS = 1_000;
 
 /** Many may ask at once, and nobody more often than every second. */
-function createProbe(client: Redis): RedisConnection['probe'] {
+function createProbe(client: Redis) {
   let probing: Promise<unknown> | undefined;
-  let endedMs = Number.NEGATIVE_INFINITY;
-  let isUnderWay = false;
-  return async (prefix) => {
-    if (!isUnderWay && performance.now() - endedMs >= PROBE_REST_MS) {
-      isUnderWay = true;
+  /** Infinite while one is under way. */
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return async (prefix: string): Promise<void> => {
+    if (performance.now() >= nextMs) {
+      nextMs = Infinity;
       probing = client.set(`${prefix}:probe`, '1', 'PX', 60_000).finally(() => {
-        isUnderWay = false;
-        endedMs = performance.now();
+        nextMs = performance.now() + PROBE_REST_MS;
       });
     }
     await probing;
@@ -358,7 +343,12 @@ function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: 
 
 const digests = new Map<string, string>();
 
-async function runScript(client: Redis, ...[script, keys, args]: Parameters<RedisConnection['run']>) {
+async function runScript(
+  client: Redis,
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
   const digest = digests.get(script) ?? createHash('sha1').update(script).digest('hex');
   digests.set(script, digest);
   try {

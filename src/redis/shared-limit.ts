@@ -10,16 +10,15 @@ import { type Clock, type Log, type Random, silentLog } from '../core/model/port
 import type { RedisConnection } from './connection.ts';
 import { REDIS_NOW } from './lua/members.ts';
 
-interface SharedTimes {
+export const SHARED_TIMES = {
   /** A slot, and the membership of a process, runs out so long after it was last renewed. */
-  readonly ttlMs: number;
+  ttlMs: 20_000,
   /** Who waits asks again after at most such a time, whatever messages come. */
-  readonly pollMs: number;
+  pollMs: 1_000,
   /** Who waits and was not heard of for so long is passed over. */
-  readonly patienceMs: number;
-}
-
-export const SHARED_TIMES: SharedTimes = { ttlMs: 20_000, pollMs: 1_000, patienceMs: 3_000 };
+  patienceMs: 3_000,
+};
+type SharedTimes = Readonly<typeof SHARED_TIMES>;
 /** What nobody has used for so long is forgotten. */
 const KEEP_MS = 86_400_000;
 /** An exchange that failed is repeated after such a time, or when Redis is back. */

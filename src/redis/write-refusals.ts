@@ -22,10 +22,7 @@ const CODE = /^(?:ERR Error running script.*?-)?(OOM|READONLY|NOREPLICAS|MISCONF
 /** Of a script Redis 7 says it without the code. */
 const NO_RIGHTS = /^NOPERM |^ERR .*The user executing the script can't /s;
 
-/**
- * A RetriableError (`redis-full`, `redis-read-only`, …) for an answer that refuses a write, a ConfigError (`redis-refused`)
- * for one that refuses the user a command; any other error as it is.
- */
+/** RetriableError for a write that is refused, ConfigError for a command that is not allowed; else `error` itself. */
 export function nameRefusal(error: Error, shown: string): Error {
   if (NO_RIGHTS.test(error.message)) {
     const text = `REDIS_URL: Redis at ${shown} does not let its user do what is needed: ${cleanForeignText(error.message)}`;

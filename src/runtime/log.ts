@@ -43,15 +43,7 @@ export function createLog(options: LogOptions): Log {
 
 /** `warn  measurements/IMO9321483/2026-01-05  starting clean  reason=…` */
 function readableLine(json: string): string {
-  const {
-    level,
-    time: _time,
-    worker: _worker,
-    traceId: _traceId,
-    epoch: _epoch,
-    msg,
-    ...more
-  } = JSON.parse(json);
+  const { level, time: _1, worker: _2, traceId: _3, epoch: _4, msg, ...more } = JSON.parse(json);
   const { vesselDay, ...fields } = more;
   const rest = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

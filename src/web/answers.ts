@@ -138,10 +138,7 @@ export interface VesselDayAnswer extends VesselDay {
     readonly sizeBytes: number;
     readonly isCurrent: boolean;
   }[];
-  /**
-   * Where the day's object can be read by ranges, with `If-Match: etag`; null where there is none. Earlier versions: the
-   * same address with `?version=`.
-   */
+  /** Readable by ranges, with `If-Match: etag`; null: there is none. Earlier versions: with `?version=`. */
   readonly object: { readonly url: string; readonly sizeBytes: number; readonly etag: string } | null;
   /** What could not be read or known, a sentence each; the rest of the answer is good without it. */
   readonly problems: readonly string[];
@@ -157,18 +154,12 @@ export interface DaySeries {
   readonly lastTimestamp: string | null;
 }
 
-/**
- * `GET /api/fleet`; 404 `no-fleet` from a lake alone, 503 `redis-away` or `redis-refuses` where Redis does not answer.
- * What cannot be known now is null.
- */
+/** `GET /api/fleet`; 404 `no-fleet`, 503 `redis-away` or `redis-refuses`. What cannot be known now is null. */
 export interface FleetAnswer {
   readonly readAtMs: number;
   readonly hold: Hold | null;
   readonly running: readonly RunningDay[];
-  /**
-   * Vessel-days in the queue by kind (`nightly`, `reconcile`, `backfill`), by state; of those that are delayed or have
-   * failed the first thousand each, and what was not looked at as `other`.
-   */
+  /** By kind (`nightly`, `reconcile`, `backfill`, `other`) and state; of the delayed and failed a thousand each. */
   readonly queue: readonly KindCount[];
   readonly limits: {
     readonly concurrency: {

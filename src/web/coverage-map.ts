@@ -40,7 +40,8 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   const status = await readJobStatus(ports, job, request, memory);
   const map = createMap(status.vessels, datesBetween(from, to).length);
   const sum = createCoverageSum();
-  const troubles = createTroubles();
+  const troubles: CoverageTrouble[] = [];
+  let troubleCount = 0;
   const names = queue === 'away' ? undefined : queue;
   const warned = new Map(status.warnings.map(({ day }) => [day.vessel, day.date]));
   const isWarned = ({ day }: Coverage) => warned.get(day.vessel) === day.date;
@@ -48,11 +49,11 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   for (const cell of status.cells) {
     const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isWarned: isWarned(cell) });
     sum.add(cell);
-    if (trouble !== undefined)
-      troubles.add({
-        ...{ vessel: cell.day.vessel, date: cell.day.date },
-        ...{ ...trouble, message: cleanMessage(trouble.message, LONGEST_MESSAGE_CHARS) },
-      });
+    if (trouble !== undefined && troubleCount++ < MAX_TROUBLES) {
+      const { vessel, date } = cell.day;
+      const message = cleanMessage(trouble.message, LONGEST_MESSAGE_CHARS);
+      troubles.push({ vessel, date, ...trouble, message });
+    }
     if (map.add(state, isGap(cell)) % STEP === 0) await turn();
   }
   const { rows, oldestGap, lastPublished } = sum.end();
@@ -68,7 +69,7 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
       ...{ vessel: lastPublished.vessel, date: lastPublished.date },
       finishedAt: lastPublished.finishedAt,
     },
-    ...troubles.end(),
+    ...{ troubles, troubleCount },
     warnings: status.warnings.map(({ day: { vessel, date }, warnings }) => ({
       ...{ vessel, date },
       message: describeWarnings(warnings),
@@ -81,17 +82,6 @@ function queuedAs({ day }: Coverage, queue: QueueNames | undefined): OtherFacts[
   const name = formatVesselDay(day);
   if (queue.queued.has(name)) return 'in-queue';
   return queue.failed.has(name) ? 'failed' : undefined;
-}
-
-function createTroubles() {
-  const troubles: CoverageTrouble[] = [];
-  let troubleCount = 0;
-  return {
-    add(trouble: CoverageTrouble): void {
-      if (troubleCount++ < MAX_TROUBLES) troubles.push(trouble);
-    },
-    end: () => ({ troubles, troubleCount }),
-  };
 }
 
 /** A byte for each vessel and date. */

@@ -21,12 +21,6 @@ const DEFAULT_DAYS = 365;
 /** Eleven years. */
 const MAX_DAYS = 4_018;
 
-/** UTC dates, `to` exclusive. */
-interface AskedRange {
-  readonly from: string;
-  readonly to: string;
-}
-
 export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {
   const answers = createCoverageAnswers(ports);
   api.addHook('onClose', async () => answers.close());
@@ -57,9 +51,9 @@ function readDate(query: Readonly<Record<string, unknown>>, name: 'from' | 'to')
 function rangeOf(
   { clock }: WebPorts,
   job: Job,
-  asked: { readonly [E in keyof AskedRange]: string | undefined },
+  asked: { readonly from: string | undefined; readonly to: string | undefined },
   firstDate: string | undefined,
-): AskedRange {
+): Pick<Range, 'from' | 'to'> {
   const today = microsToDate(clock.nowMs() * 1_000);
   const to = asked.to ?? addDays(today, 1);
   const from = asked.from ?? defaultFrom(to, firstDate, lookbackDaysOf(job));
@@ -95,16 +89,7 @@ const MAX_NAMES = 200_000;
 
 type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
 
-interface CoverageAnswers {
-  /**
-   * The JSON of a CoverageAnswer; `name` says what is asked. Throws what `findRange` and the store throw, ConfigError
-   * `too-many-vessel-days`, and WebError 503 `busy`.
-   */
-  of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer>;
-  close(): void;
-}
-
-function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
+function createCoverageAnswers(ports: WebPorts) {
   const { clock } = ports;
   const closed = new AbortController();
   const kept = new Map<string, { readonly answer: Promise<Buffer>; untilMs: number }>();
@@ -119,30 +104,22 @@ function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
     // What is read is garbage soon: without this a worker would hold some sixty megabytes of it.
     const collectAsBefore = collectEarly();
     try {
-      return await readNow(job, findRange);
+      const memory = memories.get(job.name) ?? createStatusMemory();
+      memories.set(job.name, memory);
+      const [range, queue] = await Promise.all([findRange(), askQueue()]);
+      const answer = await readCoverage(ports, { job, ...range, queue, memory });
+      if (memory.receipts.size > MAX_REMEMBERED) memories.delete(job.name);
+      return Buffer.from(JSON.stringify(answer));
     } finally {
       collectAsBefore();
     }
   }
 
-  async function readNow(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
-    const memory = memories.get(job.name) ?? createStatusMemory();
-    memories.set(job.name, memory);
-    const [range, queue] = await Promise.all([findRange(), askQueue()]);
-    const answer = await readCoverage(ports, { job, ...range, queue, memory });
-    if (memory.receipts.size > MAX_REMEMBERED) memories.delete(job.name);
-    return Buffer.from(JSON.stringify(answer));
-  }
-
   async function forgetLater(): Promise<void> {
     isForgetting = true;
-    try {
-      for (let restMs = FORGOTTEN_AFTER_MS; restMs > 0; ) {
-        await clock.sleep(restMs, closed.signal);
-        restMs = lastAskedMs + FORGOTTEN_AFTER_MS - clock.monotonicMs();
-      }
-    } catch {
-      // Closed.
+    for (let restMs = FORGOTTEN_AFTER_MS; restMs > 0 && !closed.signal.aborted; ) {
+      await clock.sleep(restMs, closed.signal).catch(() => {});
+      restMs = lastAskedMs + FORGOTTEN_AFTER_MS - clock.monotonicMs();
     }
     memories.clear();
     kept.clear();
@@ -173,7 +150,8 @@ function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
   }
 
   return {
-    async of(name, job, findRange) {
+    /** The JSON of a CoverageAnswer. Throws ConfigError `too-many-vessel-days`, and WebError 503 `busy`. */
+    async of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
       lastAskedMs = clock.monotonicMs();
       if (!isForgetting) void forgetLater();
       const known = kept.get(name);
@@ -184,27 +162,17 @@ function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
   };
 }
 
-/**
- * What stands in the queue; undefined where there is no fleet, or `away`. Commands wait while Redis is out of reach: so
- * there is one question at a time, and nobody waits for it for long.
- */
-function createQueueQuestion({
-  fleet,
-  clock,
-  log,
-}: WebPorts): () => Promise<QueueNames | 'away' | undefined> {
+/** Undefined without a fleet. Commands wait while Redis is away: one question at a time, and not for long. */
+function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   let asking: Promise<QueueNames> | undefined;
-  return async () => {
+  return async (): Promise<QueueNames | 'away' | undefined> => {
     if (fleet === undefined) return undefined;
     asking ??= fleet.queue.names(MAX_NAMES).finally(() => {
       asking = undefined;
     });
-    const names = asking;
+    const without = 'the page shows what the lake says';
     try {
-      return await askRedis({
-        ...{ redis: fleet.redis, clock, asked: names },
-        without: 'the page shows what the lake says',
-      });
+      return await askRedis({ redis: fleet.redis, clock, asked: asking, without });
     } catch (error) {
       log.debug({}, messageOf(error));
       return 'away';

@@ -32,15 +32,10 @@ const UNPLANNED = { lookedMs: null, missing: null, oldestMissing: null, failed: 
 export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   const { fleet } = ports;
   if (fleet === undefined) {
-    api.get('/fleet', async () => {
-      const text =
-        "this page is served from the lake alone, which knows no fleet; 'vessel-export schedule' and 'worker' serve it with one";
-      throw new WebError(404, 'no-fleet', text);
-    });
-    return;
-  }
-  const look = createLook(ports, fleet);
-  api.get('/fleet', look);
+    const text =
+      "this page is served from the lake alone, which knows no fleet; 'vessel-export schedule' and 'worker' serve it with one";
+    api.get('/fleet', () => Promise.reject(new WebError(404, 'no-fleet', text)));
+  } else api.get('/fleet', createLook(ports, fleet));
 }
 
 /** One look at a time, shared for a moment. */
@@ -52,13 +47,12 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
 
   async function look(): Promise<FleetAnswer> {
     const backfills = await readBackfills();
-    const names: FactName[] = [
-      ...jobs.flatMap(({ name }) => [
-        { kind: 'planned' as const, of: name },
-        { kind: 'look-back' as const, of: name },
-      ]),
-      ...backfills.backfills.map(({ id }) => ({ kind: 'backfill' as const, of: id })),
+    const ofJob = (of: string): FactName[] => [
+      { kind: 'planned', of },
+      { kind: 'look-back', of },
     ];
+    const ofBackfill = ({ id: of }: Backfill): FactName => ({ kind: 'backfill', of });
+    const names = [...jobs.flatMap(({ name }) => ofJob(name)), ...backfills.backfills.map(ofBackfill)];
     const { connection, prefix } = fleet;
     const redis = connection.client;
     const asked = Promise.all([

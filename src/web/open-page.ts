@@ -110,10 +110,7 @@ function statusOf(error: FastifyError | Error): number {
   return status >= 400 && status < 500 ? status : 500;
 }
 
-/**
- * Bytes of answers that are on their way, before they were compressed: maps of large fleets have some megabytes. Small ones
- * are bounded by the connections.
- */
+/** Bytes of large answers on their way, before they were compressed. */
 const ANSWERS = { what: 'bytes of answers on their way', max: 64 << 20, maxOfClient: 32 << 20 };
 const SMALL_ANSWER_BYTES = 64 << 10;
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { DataError } from '../../src/core/errors.ts';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
-import { createPerformDay, type PerformDay, probeLake, probeService } from '../../src/fleet/work.ts';
+import { createPerformDay, probeLake, probeService } from '../../src/fleet/work.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { lakeFiles, noteOf } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
@@ -24,7 +24,7 @@ let service: TestService;
 let lake: TestLake;
 let jobsDir: string;
 let app: App;
-let perform: PerformDay;
+let perform: ReturnType<typeof createPerformDay>;
 
 beforeAll(async () => {
   service = await startTestService({ readingsPerDay: 1_000 });

@@ -11,7 +11,7 @@ import { checkLake } from './lake.ts';
 import { checkRedis } from './redis.ts';
 import type { CheckResult } from './result.ts';
 import { failed, faultOf, gathered, inTime, resultsOf, skipped, warning } from './result.ts';
-import { checkService, openQuickClient, type ServiceSettings } from './service.ts';
+import { checkService, openQuickClient, SERVICE_SETTINGS, type ServiceSettings } from './service.ts';
 
 /** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
 export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
@@ -37,13 +37,10 @@ export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
     checkPage(config.settings, clock),
   ].map(gathered);
   const [settings, service, lake, redis, page] = await Promise.all(subjects);
-  const isOfJobs = ({ subject }: CheckResult) => subject === 'jobs';
-  yield* settings!;
-  yield* service!.filter((result) => !isOfJobs(result));
-  yield* lake!;
-  yield* redis!;
-  yield* page!;
-  yield* service!.filter(isOfJobs);
+  const { true: ofJobs = [], false: ofService = [] } = Object.groupBy(service!, ({ subject }) =>
+    String(subject === 'jobs'),
+  );
+  yield* [...settings!, ...ofService, ...lake!, ...redis!, ...page!, ...ofJobs];
 }
 
 async function* notSet(subject: CheckResult['subject'], setting: string): AsyncGenerator<CheckResult> {
@@ -56,11 +53,9 @@ const JOB_PATIENCE_MS = 60_000;
 /** Of the jobs those that were read: the faults of the others are the settings'. */
 async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResult> {
   const { config, jobs, clock, signal } = checked;
-  const settings = serviceSettingsOf(config.settings);
-  if (settings === undefined) {
-    yield* notSet('service', 'QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID or QUERY_CLIENT_SECRET');
-    return;
-  }
+  const { settings } = config;
+  if (!hasService(settings))
+    return yield* notSet('service', 'QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID or QUERY_CLIENT_SECRET');
   let isReady = true;
   for await (const result of checkService(settings, expressionsOf(jobs), clock, signal)) {
     if (result.state === 'failed' && result.check !== 'clock') isReady = false;
@@ -70,7 +65,7 @@ async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResul
     for (const { name } of jobs) yield resultsOf('jobs')(name, skipped('the service cannot be asked'));
     return;
   }
-  const concurrency = config.settings.QUERY_MAX_CONCURRENCY ?? 1;
+  const { QUERY_MAX_CONCURRENCY: concurrency = 1 } = config.settings;
   const client = openQuickClient(settings, clock, { limit: concurrency, patienceMs: JOB_PATIENCE_MS });
   try {
     for (const job of jobs) yield* checkJob({ client, concurrency, signal }, job);
@@ -88,12 +83,8 @@ function expressionsOf(jobs: readonly Job[]): string[] {
   return [...new Set([...discovered.slice(0, 1), ...EVERYTHING, ...selected.slice(0, 1)])];
 }
 
-function serviceSettingsOf(settings: Partial<Settings>): ServiceSettings | undefined {
-  const { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION } =
-    settings;
-  if (!QUERY_BASE_URL || !QUERY_AUTH_URL || !QUERY_CLIENT_ID || !QUERY_CLIENT_SECRET || !QUERY_API_VERSION)
-    return undefined;
-  return { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION };
+function hasService(settings: Partial<Settings>): settings is ServiceSettings {
+  return SERVICE_SETTINGS.every((name) => settings[name]);
 }
 
 async function* checkSettings(config: SurveyedConfig): AsyncGenerator<CheckResult> {

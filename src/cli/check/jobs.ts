@@ -61,14 +61,8 @@ async function checkExpression(asking: Asking, job: Job, written: string, vessel
   );
 }
 
-interface Counted {
-  readonly series: number;
-  /** Vessels of which nothing is selected. */
-  readonly without: readonly string[];
-  readonly asked: number;
-}
-
-async function countSeries(asking: Asking, written: string, vessels: readonly string[]): Promise<Counted> {
+/** Series, the vessels of which nothing is selected, and how many were asked for. */
+async function countSeries(asking: Asking, written: string, vessels: readonly string[]) {
   const isOfAll = !written.includes('{vessel}');
   const canBeOne = written.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
   if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOne)) {
@@ -94,17 +88,12 @@ async function countSeries(asking: Asking, written: string, vessels: readonly st
 /** Series that an expression matches, by vessel; '' for those of none. */
 async function countByVessel({ client, signal }: Asking, expression: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  await askMetadata(
-    { client, signal, stats: createRequestStats() },
-    expression,
-    (element) => {
-      const imo = element.vesselImo();
-      const vessel = imo === null ? '' : vesselOf(imo);
-      if (vessel !== undefined) counts.set(vessel, (counts.get(vessel) ?? 0) + 1);
-      return undefined;
-    },
-    'take',
-  );
+  const count = (element: { vesselImo(): string | null }): undefined => {
+    const imo = element.vesselImo();
+    const vessel = imo === null ? '' : vesselOf(imo);
+    if (vessel !== undefined) counts.set(vessel, (counts.get(vessel) ?? 0) + 1);
+  };
+  await askMetadata({ client, signal, stats: createRequestStats() }, expression, count, 'take');
   return counts;
 }
 
@@ -117,18 +106,12 @@ async function suggest({ client, signal }: Asking, expression: string): Promise<
   const levels = expression.split('/');
   const last = levels.pop()!;
   const names = new Set<string>();
-  const around = `${levels.join('/')}/*`;
-  if (!last.includes('*'))
-    await askMetadata(
-      { client, signal, stats: createRequestStats() },
-      around,
-      (element) => {
-        if (names.size < MAX_NAMES) names.add(element.id().split('/').at(-1)!);
-        return undefined;
-      },
-      'take',
-      // It is only a hint.
-    ).catch(() => {});
+  const gather = (element: { id(): string }): undefined => {
+    if (names.size < MAX_NAMES) names.add(element.id().split('/').at(-1)!);
+  };
+  const asker = { client, signal, stats: createRequestStats() };
+  // It is only a hint.
+  if (!last.includes('*')) await askMetadata(asker, `${levels.join('/')}/*`, gather, 'take').catch(() => {});
   if (names.size > 0) return didYouMean(last, names);
   return DOMAINS.includes(levels[0]!) ? '' : didYouMean(levels[0]!, DOMAINS);
 }

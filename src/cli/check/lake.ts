@@ -72,10 +72,8 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
     }
     if (await store.putIfAbsent(`${key}-absent`, OTHER_BYTES))
       return 'an object is written only where there is none';
-    return failed(
-      'unsupported-store',
-      'the store refuses to write an object that is not there (If-None-Match)',
-    );
+    const found = 'the store refuses to write an object that is not there (If-None-Match)';
+    return failed('unsupported-store', found);
   },
 
   async 'conditional-replace'({ store, key }) {
@@ -113,19 +111,17 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
   async delete(probe) {
     const { store } = probe;
     await store.removeAll(keysOf(probe));
-    for (const key of keysOf(probe))
-      if ((await store.head(key)) !== undefined)
-        throw new FatalError(
-          'not-removed',
-          `${store.url}/${key} was removed and is still there: the store must forget it at once`,
-        );
+    for (const key of keysOf(probe)) {
+      const found = `${store.url}/${key} was removed and is still there: the store must forget it at once`;
+      if ((await store.head(key)) !== undefined) throw new FatalError('not-removed', found);
+    }
     return 'objects can be removed';
   },
 };
 
-const OUT_OF_REACH: ReadonlySet<string | undefined> = new Set([
+const OUT_OF_REACH: readonly (string | undefined)[] = [
   ...['no-answer', 's3-unavailable', 'no-bucket', 'bad-credentials', 'bad-certificate', 'clock-skew'],
-]);
+];
 
 /** Check the store at a `LAKE_URL`, and what the lake there says of itself. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
 export async function* checkLake(
@@ -158,7 +154,8 @@ export async function* checkLake(
       const found = await inTime(clock, `${store.url}: ${name}`, () => check(probe)).catch(faultOf);
       const result = resultOf(name, found);
       yield result;
-      if (result.state === 'failed' && (name === 'put' || OUT_OF_REACH.has(result.code))) inTheWay = name;
+      if (result.state === 'failed' && (name === 'put' || OUT_OF_REACH.includes(result.code)))
+        inTheWay = name;
     }
   } finally {
     // Whatever went wrong: most of them are gone already, or never were.
@@ -184,11 +181,8 @@ async function roomAt(lakeUrl: string): Promise<Finding | undefined> {
   const place = parseLakeUrl(lakeUrl);
   if (place.kind !== 'local') return undefined;
   const { bavail, bsize } = await statfs(place.rootDir).catch(() => statfs(dirname(place.rootDir)));
-  const gigabytes = ((bavail * bsize) / 1e9).toFixed(1);
-  if (bavail * bsize >= MIN_FREE_BYTES)
-    return `a file can be written and read back; the disk has ${gigabytes} GB left`;
-  return warning(
-    'little-room',
-    `a file can be written, and the disk has only ${gigabytes} GB left: free space there, or set LAKE_URL to a larger disk`,
-  );
+  const left = `${((bavail * bsize) / 1e9).toFixed(1)} GB left`;
+  if (bavail * bsize >= MIN_FREE_BYTES) return `a file can be written and read back; the disk has ${left}`;
+  const advice = 'free space there, or set LAKE_URL to a larger disk';
+  return warning('little-room', `a file can be written, and the disk has only ${left}: ${advice}`);
 }

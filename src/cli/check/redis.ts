@@ -42,11 +42,7 @@ export async function* checkRedis(
   }
 }
 
-interface Memory {
-  readonly evictionPolicy: string | undefined;
-  readonly maxMemoryBytes: number;
-  readonly usedMemoryBytes: number;
-}
+type Memory = Awaited<ReturnType<typeof import('../../redis/connection.ts').describeRedis>>;
 
 function evictionOf({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: string): Finding {
   if (policy === undefined)
@@ -59,10 +55,8 @@ function evictionOf({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: st
       'may-evict',
       `Redis has maxmemory-policy ${policy}, which takes effect once it has a maxmemory: ${advice}`,
     );
-  return failed(
-    'evicts',
-    `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and the queue with them: ${advice}`,
-  );
+  const found = `Redis evicts keys when its memory is full (maxmemory-policy ${policy})`;
+  return failed('evicts', `${found}, and the queue with them: ${advice}`);
 }
 
 function memoryOf({ maxMemoryBytes, usedMemoryBytes }: Memory): Finding {

@@ -10,10 +10,11 @@ import { checkNetwork } from './network.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, PATIENCE_MS, resultsOf, skipped, warning } from './result.ts';
 
-export type ServiceSettings = Pick<
-  Settings,
-  'QUERY_BASE_URL' | 'QUERY_AUTH_URL' | 'QUERY_CLIENT_ID' | 'QUERY_CLIENT_SECRET' | 'QUERY_API_VERSION'
->;
+export const SERVICE_SETTINGS = [
+  ...(['QUERY_BASE_URL', 'QUERY_AUTH_URL', 'QUERY_CLIENT_ID'] as const),
+  ...(['QUERY_CLIENT_SECRET', 'QUERY_API_VERSION'] as const),
+];
+export type ServiceSettings = Pick<Settings, (typeof SERVICE_SETTINGS)[number]>;
 
 const resultOf = resultsOf('service');
 
@@ -42,11 +43,8 @@ export async function* checkService(
 
 function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [setting: string, url: URL][] {
   const [base, auth] = [new URL(QUERY_BASE_URL), new URL(QUERY_AUTH_URL)];
-  if (base.origin === auth.origin) return [['QUERY_BASE_URL and QUERY_AUTH_URL', base]];
-  return [
-    ['QUERY_AUTH_URL', auth],
-    ['QUERY_BASE_URL', base],
-  ];
+  const same = { 'QUERY_BASE_URL and QUERY_AUTH_URL': base };
+  return Object.entries(base.origin === auth.origin ? same : { QUERY_AUTH_URL: auth, QUERY_BASE_URL: base });
 }
 
 interface QuickClientOptions extends Pick<ClientOptions, 'onRequest'> {
@@ -61,12 +59,10 @@ export function openQuickClient(
   { patienceMs, limit, onRequest = () => {} }: QuickClientOptions,
 ): QueryClient {
   const rateLimit = createRateLimit({ perMinute: undefined, clock });
+  const { QUERY_BASE_URL: baseUrl, QUERY_AUTH_URL: authUrl, QUERY_API_VERSION: apiVersion } = settings;
+  const { QUERY_CLIENT_ID: clientId, QUERY_CLIENT_SECRET: clientSecret } = settings;
   return createQueryClient({
-    baseUrl: settings.QUERY_BASE_URL,
-    authUrl: settings.QUERY_AUTH_URL,
-    clientId: settings.QUERY_CLIENT_ID,
-    clientSecret: settings.QUERY_CLIENT_SECRET,
-    apiVersion: settings.QUERY_API_VERSION,
+    ...{ baseUrl, authUrl, clientId, clientSecret, apiVersion },
     ...{ rateLimit, clock, random: Math.random, failFast: true },
     concurrencyLimit: createConcurrencyLimit({ limit, rateLimit, clock }),
     limits: {
@@ -175,19 +171,14 @@ function checkVersion(version: ApiVersion, nowMs: number): Finding {
 }
 
 function checkClock(serviceMs: number | undefined, nowMs: number): Finding {
-  if (serviceMs === undefined)
-    return warning(
-      'no-time',
-      "the service does not say what time it is, so this machine's clock cannot be compared",
-    );
+  const unknown = "the service does not say what time it is, so this machine's clock cannot be compared";
+  if (serviceMs === undefined) return warning('no-time', unknown);
   const apartMs = Math.abs(nowMs - serviceMs);
   const seconds = Math.round(apartMs / 1_000);
   const apart = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60).toLocaleString('en-US')} min`;
-  if (apartMs <= CLOCK_TOLERANCE_MS)
-    // Answers say their time in whole seconds.
-    return seconds <= 1
-      ? "this machine's clock is the service's"
-      : `this machine's clock is ${apart} from the service's`;
+  // Answers say their time in whole seconds.
+  if (seconds <= 1) return "this machine's clock is the service's";
+  if (apartMs <= CLOCK_TOLERANCE_MS) return `this machine's clock is ${apart} from the service's`;
   const found = `this machine's clock is ${apart} ${nowMs > serviceMs ? 'ahead of' : 'behind'} the service's`;
   return failed(
     'clock-skew',

@@ -4,7 +4,7 @@ import { systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accept.ts';
 import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
-import type { Command, CommandContext, Item, JsonOption } from './command.ts';
+import type { Command, CommandContext, Item, JsonOption, Names } from './command.ts';
 import {
   configure,
   EXIT_FAILED,
@@ -18,7 +18,7 @@ import {
 type AcceptOptions = JsonOption & { readonly source?: boolean };
 
 /** Some vessels of a job, or, without vessels, that series go which its `select` does not mean any more. */
-export const acceptCommand: Command<[jobName: string, vessels: readonly string[], AcceptOptions]> = async (
+export const acceptCommand: Command<[string, Names, AcceptOptions]> = async (
   context,
   jobName,
   vessels,

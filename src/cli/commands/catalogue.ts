@@ -50,7 +50,7 @@ export const vesselsCommand: Command<[CatalogueOptions]> = async (context, optio
 };
 
 /** Exit code 1 where none is found. */
-export const seriesCommand: Command<[vessel: string | undefined, SeriesOptions]> = async (
+export const seriesCommand: Command<[string | undefined, SeriesOptions]> = async (
   context,
   written,
   options,

@@ -5,21 +5,17 @@ import { surveyConfig } from '../../runtime/config/config.ts';
 import { checkAll } from '../check/check.ts';
 import type { CheckResult } from '../check/result.ts';
 import { formatChecks, formatCheckTotals } from '../terminal/check-view.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, type JsonOption, openOutput } from './command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, type JsonOption, type Names, openOutput } from './command.ts';
 
 /** Exit code 1 where anything has failed. */
-export const checkCommand: Command<[jobNames: readonly string[], JsonOption]> = async (
-  context,
-  jobNames,
-  options,
-  { clock = systemClock } = {},
-) => {
+export const checkCommand: Command<[Names, JsonOption]> = async (context, names, options, overrides = {}) => {
+  const { clock = systemClock } = overrides;
   const { stdout, env, envFile } = context;
   const output = openOutput(stdout, 'check', options);
   const config = surveyConfig(env, envFile);
   // The names of jobs that have faults are not known: those are told anyway.
-  const isNamed = ({ name }: Job) => jobNames.length === 0 || jobNames.includes(name);
-  const jobs = config.faults.length === 0 ? pickJobs(config.jobs, jobNames) : config.jobs.filter(isNamed);
+  const isNamed = ({ name }: Job) => names.length === 0 || names.includes(name);
+  const jobs = config.faults.length === 0 ? pickJobs(config.jobs, names) : config.jobs.filter(isNamed);
   const results: CheckResult[] = [];
   const totals = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for await (const result of checkAll({ config, jobs, env, clock, signal: context.signal })) {

@@ -19,6 +19,9 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
+/** Of jobs, or of vessels. */
+export type Names = readonly string[];
+
 /** A command gets its arguments and options as its row has them, and gives its exit code. `overrides` are for tests. */
 export type Command<Given extends readonly unknown[], Overrides = AppOverrides> = (
   context: CommandContext,

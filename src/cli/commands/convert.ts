@@ -9,11 +9,8 @@ import { type Command, EXIT_FAILED, EXIT_OK, type JsonOption, openLake, openOutp
 
 type ConvertOptions = JsonOption & { readonly to?: string };
 
-export const convertCommand: Command<[ConvertOptions]> = async (
-  context,
-  options,
-  { clock = systemClock } = {},
-) => {
+export const convertCommand: Command<[ConvertOptions]> = async (context, options, overrides = {}) => {
+  const { clock = systemClock } = overrides;
   const given = options.to === undefined ? 'nothing' : `'${options.to}'`;
   if (options.to !== 'delta')
     throw usageError(`--to: got ${given}, expected delta, the only layout that a lake can be converted to`);

@@ -54,9 +54,8 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
   const given = (['days', 'month', 'from', 'to'] as const).filter((name) => options[name] !== undefined);
   if (given.length > 1 && (days !== undefined || month !== undefined)) {
     const [first, ...others] = given.map((name) => `--${name}`);
-    faults.push(
-      `${first}: given together with ${others.join(' and ')}, expected one of --days, --month, or --from and --to`,
-    );
+    const expected = 'expected one of --days, --month, or --from and --to';
+    faults.push(`${first}: given together with ${others.join(' and ')}, ${expected}`);
   }
   if (days !== undefined && (days < 1 || days > dateToMicros(today) / MICROS_PER_DAY))
     faults.push(`--days: got ${days}, expected at least 1, and no date before 1970`);
@@ -72,18 +71,13 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
     return date;
   });
   const end = to ?? addDays(today, 1);
-  if (faults.length === 0 && from !== undefined && from >= end) {
-    faults.push(
-      `--from ${from} --to ${end}: the range is empty; --to is exclusive, so one day is --from D --to D+1`,
-    );
-  }
+  const empty = `the range is empty; --to is exclusive, so one day is --from D --to D+1`;
+  if (faults.length === 0 && from !== undefined && from >= end)
+    faults.push(`--from ${from} --to ${end}: ${empty}`);
   faults.push(...vesselFaults(options.vessel));
   if (faults.length > 0) throw usageError(faults.join('\n'));
   if (days !== undefined) return { from: addDays(today, -days), to: addDays(today, 1) };
-  if (month !== undefined) {
-    const first = `${month}-01`;
-    return { from: first, to: `${addDays(first, 31).slice(0, 7)}-01` };
-  }
+  if (month !== undefined) return { from: `${month}-01`, to: `${addDays(`${month}-01`, 31).slice(0, 7)}-01` };
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 

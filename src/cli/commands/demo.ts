@@ -39,13 +39,10 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
   const lakeDir = resolve(options.lake);
   const { stdout } = context;
   writeText(stdout, `A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
+  const { readingsPerDay } = options;
   const service = await startService({
-    host: '127.0.0.1',
-    port: 0,
-    tenant: 'demo',
-    data: { seed: SEED, vessels: VESSELS, readingsPerDay: options.readingsPerDay, isImaginary: true },
-    tokenTtlSeconds: 3_600,
-    clock: systemClock,
+    ...{ host: '127.0.0.1', port: 0, tenant: 'demo', tokenTtlSeconds: 3_600, clock: systemClock },
+    data: { seed: SEED, vessels: VESSELS, readingsPerDay, isImaginary: true },
   });
   try {
     const config = demoConfig(context, service, lakeDir, options.layout);
@@ -108,14 +105,12 @@ async function showResult({ stdout, signal }: CommandContext, lakeDir: string, j
   const store = createLocalStore(lakeDir);
   const layout = await readLayout(store);
   const isTable = layout === 'delta';
-  const query = isTable
-    ? fleetQuery(sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`)
-    : fleetQuery(globbed(lake));
+  const table = sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`;
+  const query = fleetQuery(isTable ? table : globbed(lake));
+  const rows = isTable ? `delta_scan('${lake}/measurements')` : `'${lake}/measurements/*/*/*.parquet'`;
   const lines = [
     'How to go on:',
-    isTable
-      ? `  any SQL       duckdb -c "FROM delta_scan('${lake}/measurements') LIMIT 5"`
-      : `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
+    `  any SQL       duckdb -c "FROM ${rows} LIMIT 5"`,
     `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
     "  your vessels  'vessel-export init' asks for your service and for a lake of",
     "                its own, and writes a first job; then 'vessel-export run'",
@@ -123,24 +118,22 @@ async function showResult({ stdout, signal }: CommandContext, lakeDir: string, j
   ];
   const sources = await findSources(store, jobs, []);
   const wide = () => ({ columns: [], windowMicros: 1, aggregate: 'mean', holdMicros: 1 }) as const;
-  const session = await openLakeSession(
-    { store, layout, log: silentLog, tempDir: tmpdir(), maxFetchBytes: 0, wide, ...sources },
-    signal,
-  );
-  const table: (string | number)[][] = [];
+  const bounds = { log: silentLog, tempDir: tmpdir(), maxFetchBytes: 0 };
+  const session = await openLakeSession({ store, layout, wide, ...sources, ...bounds }, signal);
+  const shown: (string | number)[][] = [];
   try {
     // The relation of the session has the rows that the query below reads from the files themselves.
-    const { columns, rows } = await session.query(fleetQuery(sql`measurements`), signal);
-    table.push([...columns]);
-    for await (const row of rows)
-      table.push(row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))));
+    const found = await session.query(fleetQuery(sql`measurements`), signal);
+    shown.push([...found.columns]);
+    for await (const row of found.rows)
+      shown.push(row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))));
   } finally {
     await session.close();
   }
   const what = isTable
     ? 'DuckDB on the files that the log of the table names; with its delta extension'
     : 'DuckDB on the lake';
-  writeText(stdout, `${what}:\n${query};\n\n${formatTable(table)}\n\n${lines.join('\n')}\n`);
+  writeText(stdout, `${what}:\n${query};\n\n${formatTable(shown)}\n\n${lines.join('\n')}\n`);
 }
 
 /** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel; of readings with their vessel and date. */

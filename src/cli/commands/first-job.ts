@@ -13,12 +13,7 @@ export interface Sample {
   readonly series: readonly SampledSeries[];
 }
 
-interface SampledSeries {
-  /** In the domain. */
-  readonly id: string;
-  readonly unit: string | null;
-  readonly vesselName: string | null;
-}
+type SampledSeries = ReturnType<typeof sampled>;
 
 const SERIES = 3;
 /** What fleet engineers ask for first. */
@@ -64,7 +59,7 @@ async function firstVessel(asker: Asker, expression: string): Promise<string | u
   return found;
 }
 
-function sampled({ id, unitOfMeasure: unit, vesselName }: SeriesMetadata): SampledSeries {
+function sampled({ id, unitOfMeasure: unit, vesselName }: SeriesMetadata) {
   return { id, unit, vesselName };
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { usageError } from '../../core/errors.ts';
 import { type Environment, readEnvironment } from '../../runtime/config/environment.ts';
-import { VARIABLES, type VariableName } from '../../runtime/config/variables.ts';
+import { VARIABLES } from '../../runtime/config/variables.ts';
 import type { Prompt } from '../terminal/prompt.ts';
 import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
@@ -20,8 +20,8 @@ interface Question {
 
 export type Values = Readonly<Record<string, string>>;
 
-function isOnS3({ LAKE_URL = '' }: Values): boolean {
-  return LAKE_URL.startsWith('s3://');
+function ofS3(name: string, text: string): Question {
+  return { name, text, isOptional: true, isAsked: ({ LAKE_URL = '' }) => LAKE_URL.startsWith('s3://') };
 }
 
 /** By what each is called in the options of the command. */
@@ -41,18 +41,9 @@ const QUESTIONS = {
     text: 'Where the lake is to be: a folder, or s3://bucket/prefix',
     fallback: () => pathToFileURL(resolve('lake')).href,
   },
-  awsEndpoint: {
-    ...{ name: 'AWS_ENDPOINT_URL_S3', text: "Address of the S3 store (Enter: Amazon's)" },
-    ...{ isOptional: true, isAsked: isOnS3 },
-  },
-  awsRegion: {
-    ...{ name: 'AWS_REGION', text: 'Region (Enter: as AWS tools find it)' },
-    ...{ isOptional: true, isAsked: isOnS3 },
-  },
-  awsAccessKeyId: {
-    ...{ name: 'AWS_ACCESS_KEY_ID', text: 'Access key id (Enter: as AWS tools find it)' },
-    ...{ isOptional: true, isAsked: isOnS3 },
-  },
+  awsEndpoint: ofS3('AWS_ENDPOINT_URL_S3', "Address of the S3 store (Enter: Amazon's)"),
+  awsRegion: ofS3('AWS_REGION', 'Region (Enter: as AWS tools find it)'),
+  awsAccessKeyId: ofS3('AWS_ACCESS_KEY_ID', 'Access key id (Enter: as AWS tools find it)'),
   awsSecretFile: {
     ...{ name: 'AWS_SECRET_ACCESS_KEY', text: 'Secret access key', isSecret: true },
     isAsked: ({ AWS_ACCESS_KEY_ID }) => AWS_ACCESS_KEY_ID !== undefined,
@@ -143,15 +134,12 @@ function asWritten(name: string, text: string): string {
   return pathToFileURL(resolve(text)).href;
 }
 
-const NAMES: ReadonlySet<string> = new Set(VARIABLES.map(({ name }) => name));
-
 /** What is wrong with one value, by the rules of all settings. */
 function faultOf(name: string, values: Values, env: Environment): string | undefined {
-  if (!NAMES.has(name)) return undefined;
   const others = VARIABLES.map((variable) => variable.name).filter((one) => one !== name);
-  const set = values[name] ?? values[`${name}_FILE`];
-  if (set === undefined) return undefined;
+  const isSet = (values[name] ?? values[`${name}_FILE`]) !== undefined;
+  if (!isSet || others.length === VARIABLES.length) return undefined;
   const own = { ...values, QUERY_ALLOW_HTTP: values.QUERY_ALLOW_HTTP ?? env.QUERY_ALLOW_HTTP };
-  const { faults } = readEnvironment(own, new Set<VariableName>(others));
+  const { faults } = readEnvironment(own, new Set(others));
   return faults.find((fault) => fault.startsWith(name))?.replace(' (environment)', '');
 }

@@ -11,7 +11,7 @@ import { type Environment, readEnvironment } from '../../runtime/config/environm
 import type { Settings } from '../../runtime/config/variables.ts';
 import { EVERYTHING } from '../check/check.ts';
 import { checkLake } from '../check/lake.ts';
-import { type CheckResult, gathered } from '../check/result.ts';
+import { gathered } from '../check/result.ts';
 import { checkService, openQuickClient } from '../check/service.ts';
 import { formatChecks } from '../terminal/check-view.ts';
 import { openPrompt, type Prompt } from '../terminal/prompt.ts';
@@ -53,15 +53,10 @@ export async function initCommand(context: CommandContext, options: InitOptions)
 /** Asked before anything else: nobody wants to answer ten questions for nothing. */
 async function mayWrite(path: string, { overwrite }: InitOptions, prompt: Prompt | undefined) {
   if (overwrite === true || !existsSync(path)) return true;
+  const found = `${path} is there already`;
   if (prompt !== undefined)
-    return await prompt.confirm(
-      `${path} is there already. Answer anew what it says of service and lake?`,
-      false,
-    );
-  throw new ConfigError(
-    'file-exists',
-    `${path} is there already; --overwrite replaces what it says of service and lake`,
-  );
+    return await prompt.confirm(`${found}. Answer anew what it says of service and lake?`, false);
+  throw new ConfigError('file-exists', `${found}; --overwrite replaces what it says of service and lake`);
 }
 
 /** Undefined: something has failed, and nothing is to be written. */
@@ -75,7 +70,11 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
     const { settings } = readEnvironment(env);
     if (!options.check) return { values, settings, sample: undefined };
     writeText(stderr, 'Checking the service and the lake …\n');
-    const results = await check({ settings, jobs: [options.job] }, env, context.signal);
+    // They have been read once already, each for itself.
+    const service = checkService(settings as Settings, EVERYTHING, systemClock, context.signal);
+    const use = { settings, jobs: [options.job] };
+    const lake = checkLake(settings.LAKE_URL!, env, systemClock, context.signal, use);
+    const results = [...(await gathered(service)), ...(await gathered(lake))];
     writeText(stderr, `${formatChecks(results, stderr)}\n`);
     if (!results.some(({ state }) => state === 'failed'))
       return { values, settings, sample: await findSample(context, settings) };
@@ -100,18 +99,6 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
 function withAnswers(env: Environment, values: Values): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !INIT_VARIABLES.includes(name));
   return { ...Object.fromEntries(others), ...values };
-}
-
-async function check(
-  use: { readonly settings: Partial<Settings>; readonly jobs: readonly string[] },
-  env: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<CheckResult[]> {
-  const { settings } = use;
-  // They have been read once already, each for itself.
-  const service = checkService(settings as Settings, EVERYTHING, systemClock, signal);
-  const lake = checkLake(settings.LAKE_URL!, env, systemClock, signal, use);
-  return [...(await gathered(service)), ...(await gathered(lake))];
 }
 
 const SAMPLE_PATIENCE_MS = 30_000;

@@ -3,19 +3,16 @@ import { systemClock } from '../../core/model/index.ts';
 import { estimateJob } from '../../export/estimate/estimate-job.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { formatPlan } from '../terminal/plan-view.ts';
-import { type Command, EXIT_OK, type JsonOption, openExport, openOutput } from './command.ts';
+import { type Command, EXIT_OK, type JsonOption, type Names, openExport, openOutput } from './command.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates, type RangeOptions } from './dates.ts';
 
-export const planCommand: Command<[jobNames: readonly string[], RangeOptions & JsonOption]> = async (
-  context,
-  jobNames,
-  options,
-  overrides = {},
-) => {
+type PlanOptions = RangeOptions & JsonOption;
+
+export const planCommand: Command<[Names, PlanOptions]> = async (context, names, options, overrides = {}) => {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
   const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
   const output = openOutput(context.stdout, 'plan', options);
-  await using opened = await openExport(context, jobNames, { encoderThreads: 0, ...overrides });
+  await using opened = await openExport(context, names, { encoderThreads: 0, ...overrides });
   const { app, config, jobs } = opened;
   const {
     QUERY_MAX_CONCURRENCY: concurrencyLimit,

@@ -12,12 +12,13 @@ const SHOWN = 5;
 
 type RebuildOptions = JsonOption & { readonly yes?: boolean };
 
-export const rebuildLogCommand: Command<[job: string, RebuildOptions]> = async (
+export const rebuildLogCommand: Command<[string, RebuildOptions]> = async (
   context,
   job,
   options,
-  { clock = systemClock } = {},
+  overrides = {},
 ) => {
+  const { clock = systemClock } = overrides;
   if (!JOB_NAME.test(job))
     throw usageError(`got '${job}', expected the name of a job: that of a folder of the lake`);
   const output = openOutput(context.stdout, 'rebuild-log', options);

@@ -12,7 +12,7 @@ import { markRegularRun } from '../../lake/marks.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
-import type { Command, CommandContext, Item, Output } from './command.ts';
+import type { Command, CommandContext, Item, Names, Output } from './command.ts';
 import {
   configure,
   EXIT_FAILED,
@@ -33,9 +33,9 @@ export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   readonly enqueue?: boolean;
 }
 
-export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOptions]> = async (
+export const reconcileCommand: Command<[Names, ReconcileOptions]> = async (
   context,
-  jobNames,
+  named,
   options,
   overrides = {},
 ) => {
@@ -44,7 +44,7 @@ export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOp
   const asked = askedDates(options, nowMs);
   const output = openOutput(context.stdout, 'reconcile', options);
   const view = createProgressView(context.stderr, systemClock);
-  await using opened = await openFor(context, jobNames, options, overrides, view.log);
+  await using opened = await openFor(context, named, options, overrides, view.log);
   const { app, jobs, news, enqueue } = opened;
   const { settings } = app.config;
   const mends = options.run === true || options.enqueue === true;
@@ -103,11 +103,9 @@ function toQueuedDay({ day, status, ...failure }: QueuedRepair): Item<'reconcile
 /** Throws ConfigError `usage`. */
 function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
   if (enqueue !== true) return;
-  if (run === true) {
-    throw usageError(
-      '--enqueue: given together with --run, expected one of them: --run exports in this process, --enqueue leaves it to the workers',
-    );
-  }
+  const expected = '--run exports in this process, --enqueue leaves it to the workers';
+  if (run === true)
+    throw usageError(`--enqueue: given together with --run, expected one of them: ${expected}`);
   if (takeover === true)
     throw usageError('--takeover: given together with --enqueue, expected with --run only');
 }
@@ -181,9 +179,8 @@ function textReport({ found, exported, queued, requests }: Report, closing: stri
   } else if (queued !== undefined) lines.push(`${formatQueued(queued)}; ${asked}`, ...formatLeft(queued));
   else {
     const isAny = found.some(({ findings }) => findings.length > 0);
-    lines.push(
-      `${asked}${isAny ? '; --run exports again what changed, --enqueue leaves it to the workers' : ''}`,
-    );
+    const next = '; --run exports again what changed, --enqueue leaves it to the workers';
+    lines.push(`${asked}${isAny ? next : ''}`);
   }
   return `${lines.join('\n')}\n`;
 }

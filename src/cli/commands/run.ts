@@ -5,7 +5,7 @@ import { exportJobs } from '../../export/run/run-jobs.ts';
 import { formatTable } from '../terminal/format.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
-import type { Command, Item, OutputOptions } from './command.ts';
+import type { Command, Item, Names, OutputOptions } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openOutput, openToldExport } from './command.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular, type RangeOptions } from './dates.ts';
 import { RUN_STATES, type Summary } from './results.ts';
@@ -16,17 +16,12 @@ export interface RunOptions extends RangeOptions, OutputOptions {
   readonly takeover?: boolean;
 }
 
-export const runCommand: Command<[jobNames: readonly string[], RunOptions]> = async (
-  context,
-  jobNames,
-  options,
-  overrides = {},
-) => {
+export const runCommand: Command<[Names, RunOptions]> = async (context, names, options, overrides = {}) => {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
   const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
   const output = openOutput(context.stdout, 'run', options);
   const view = createProgressView(context.stderr, systemClock);
-  await using opened = await openToldExport(context, jobNames, overrides, view.log);
+  await using opened = await openToldExport(context, names, overrides, view.log);
   const { app, config, jobs, news } = opened;
   const { LAKE_URL, WORKER_CONCURRENCY: concurrency } = config.settings;
   const { from, to } = dates;

@@ -40,23 +40,18 @@ interface ServiceCommandOptions {
 
 /** Prints one JSON line once it listens, its only output on stdout; the secret is in it only where it was made up. Ends on the first signal. */
 export async function serviceCommand(context: CommandContext, options: ServiceCommandOptions) {
-  const { host, port, tenant, rate, maxConcurrency, latency } = options;
+  const { host, port, tenant, clients, rate, maxConcurrency, latency } = options;
   const { maxConnections, maxConnectionsPerAddress } = options;
   const write = (line: string) => writeLines(context.stderr, line);
   const log = commandLog(context, 'info');
+  const { signal } = context;
   const service = await startService({
-    host,
-    port,
-    tenant,
-    data: await dataOf(options),
-    ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
-    ...(rate === undefined ? {} : { ratePerMinute: rate }),
-    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
-    ...(latency === undefined ? {} : { latencyMs: latency }),
-    tokenTtlSeconds: options.tokenTtl,
-    clock: systemClock,
-    signal: context.signal,
-    log,
+    ...{ host, port, tenant, data: await dataOf(options), tokenTtlSeconds: options.tokenTtl },
+    ...{ clock: systemClock, signal, log },
+    ...(clients !== undefined && { clients: readClients(clients) }),
+    ...(rate !== undefined && { ratePerMinute: rate }),
+    ...(maxConcurrency !== undefined && { maxConcurrency }),
+    ...(latency !== undefined && { latencyMs: latency }),
     // Lines for machines, on a terminal too.
     ...(options.accessLog && { accessLog: createLog({ level: 'info', readable: false, write }) }),
     connectionLimits: {
@@ -65,9 +60,8 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
     },
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
-  const secret = options.clients === undefined ? { clientSecret } : {};
+  const secret = clients === undefined && { clientSecret };
   writeJson(context.stdout, { baseUrl, authUrl, clientId, ...secret });
-  const { signal } = context;
   if (!signal.aborted) await once(signal, 'abort');
   if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
     log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
@@ -98,22 +92,18 @@ async function lakeData(dataDir: string) {
 
 const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';
 
-const clientsFile = z
-  .array(
-    z.strictObject(
-      {
-        clientId: z.string('expected text').min(1, 'is empty'),
-        clientSecret: z.string('expected text').min(8, 'is too short, expected at least 8 characters'),
-        vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID, VESSELS_RULE))], VESSELS_RULE),
-      },
-      {
-        error: ({ code }) =>
-          code === 'unrecognized_keys' ? 'has keys that are not known' : 'expected an object',
-      },
-    ),
-    'expected a list',
-  )
-  .min(1, 'the list is empty');
+const client = z.strictObject(
+  {
+    clientId: z.string('expected text').min(1, 'is empty'),
+    clientSecret: z.string('expected text').min(8, 'is too short, expected at least 8 characters'),
+    vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID, VESSELS_RULE))], VESSELS_RULE),
+  },
+  {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? 'has keys that are not known' : 'expected an object',
+  },
+);
+const clientsFile = z.array(client, 'expected a list').min(1, 'the list is empty');
 
 /** The clients of a JSON file. Values are not shown in messages: they are secrets. */
 function readClients(path: string): ServiceClient[] {

@@ -94,10 +94,8 @@ export function splitStatements(text: string): string[] {
 /** Until the input ends. */
 async function askQueries(context: CommandContext, session: LakeSession, input: NodeJS.ReadStream) {
   const { stdout, stderr, signal } = context;
-  writeText(
-    stdout,
-    "Queries end with ';'. SHOW TABLES; lists the views, Ctrl-C stops a query, Ctrl-D leaves.\n",
-  );
+  const how = "Queries end with ';'. SHOW TABLES; lists the views, Ctrl-C stops a query, Ctrl-D leaves.";
+  writeText(stdout, `${how}\n`);
   const lines = createInterface({ input, output: process.stdout, terminal: true, historySize: 500 });
   let running: AbortController | undefined;
   let typed = '';

@@ -9,7 +9,7 @@ import { describeWarning, describeWarnings, howToAccept } from '../../lake/warni
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { paint } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
-import type { Command, Item, OpenedLake, Output, OutputOptions } from './command.ts';
+import type { Command, Item, Names, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
 import { askedDates, datesOr, formatDates, type RangeOptions } from './dates.ts';
 
@@ -21,9 +21,9 @@ export interface StatusOptions extends RangeOptions, OutputOptions {
 /** Columns where stdout is no terminal. */
 const DEFAULT_COLUMNS = 120;
 
-export const statusCommand: Command<[jobNames: readonly string[], StatusOptions]> = async (
+export const statusCommand: Command<[Names, StatusOptions]> = async (
   context,
-  jobNames,
+  names,
   options,
   overrides = {},
 ) => {
@@ -31,7 +31,7 @@ export const statusCommand: Command<[jobNames: readonly string[], StatusOptions]
   const asked = askedDates(options, clock.nowMs());
   const { stdout } = context;
   const output = openOutput(stdout, 'status', options);
-  await using lake = await openLakeAndService(context, jobNames, options.discover === true, overrides);
+  await using lake = await openLakeAndService(context, names, options.discover === true, overrides);
   const apiVersion = lake.config.settings.QUERY_API_VERSION;
   const ports = { store: lake.store, clock, self: thisProcess(), log: lake.log, apiVersion };
   const blocks: string[] = [];

@@ -121,10 +121,8 @@ async function lookAround(
   };
   if (jobs.some(isThere)) return void seen.hints.push(has);
   const what = [...jobs.map(({ name }) => `job ${name}`), ...vessels.map((id) => `vessel ${id}`)].join(', ');
-  throw new ConfigError(
-    'nothing-to-verify',
-    `nothing of ${what} is in the lake; ${has}. Name jobs and vessels of these, or none`,
-  );
+  const found = `nothing of ${what} is in the lake; ${has}. Name jobs and vessels of these, or none`;
+  throw new ConfigError('nothing-to-verify', found);
 }
 
 function describeExtent([job, { vessels, first, last }]: [string, JobExtent]): string {

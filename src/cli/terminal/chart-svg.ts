@@ -1,6 +1,6 @@
 /** Rows of a query as a chart, in SVG: the first column is time, each other one a line of no more points than can be seen. */
 import { ConfigError } from '../../core/errors.ts';
-import { cleanForeignText } from '../../core/model/index.ts';
+import { cleanForeignText, formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
 
 const WIDTH_PX = 860;
@@ -29,11 +29,11 @@ export async function drawChart({ columns, rows }: Rows, title?: string): Promis
     throw noChart(`got ${columns.length} columns, expected a time and 1 to ${MAX_LINES} numbers`);
   const read: { readonly at: number; readonly values: readonly (number | null)[] }[] = [];
   for await (const [time, ...cells] of rows) {
-    if ((read.length + 1) * columns.length > MAX_CELLS)
-      throw noChart(
-        `got more than ${read.length.toLocaleString('en-US')} rows of ${columns.length} columns; ask for fewer, as by days, or ask 'wide' with a --window`,
-      );
     const row = read.length + 1;
+    if (row * columns.length > MAX_CELLS) {
+      const found = `got more than ${formatCount(read.length)} rows of ${columns.length} columns`;
+      throw noChart(`${found}; ask for fewer, as by days, or ask 'wide' with a --window`);
+    }
     const at = timeOf(time ?? null);
     if (at === undefined) throw wrongCell(columns[0]!, row, time ?? null, 'a timestamp or a date');
     const values = cells.map((cell, index) => {
@@ -155,12 +155,10 @@ function shortText(text: string): string {
 }
 
 function xmlText(text: string): string {
+  const named = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' } as Record<string, string>;
   return shortText(text)
     .toWellFormed()
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+    .replace(/[&<>"]/g, (sign) => named[sign]!);
 }
 
 function wrongCell(column: string, row: number, cell: Cell, expected: string): ConfigError {
@@ -168,9 +166,9 @@ function wrongCell(column: string, row: number, cell: Cell, expected: string): C
   return noChart(`the column '${shortText(column)}' has ${found} in row ${row}, expected ${expected}`);
 }
 
+const EXAMPLE = "SELECT timestamp, value FROM readings WHERE vessel = 'IMO9321483' AND tag = 'Shaft Power'";
+
 function noChart(found: string): ConfigError {
-  return new ConfigError(
-    'no-chart',
-    `--svg: ${found}; a chart is of a time and numbers, such as "SELECT timestamp, value FROM readings WHERE vessel = 'IMO9321483' AND tag = 'Shaft Power'"`,
-  );
+  const advice = `a chart is of a time and numbers, such as "${EXAMPLE}"`;
+  return new ConfigError('no-chart', `--svg: ${found}; ${advice}`);
 }

@@ -15,23 +15,18 @@ export function formatPlan({ job, vessels, states, cost, ...plan }: JobPlan, dat
   const head = `${job}: ${dates}, ${formatCount(vessels)} vessels, vessel-days: ${parts.join(', ')}`;
   const troubles = plan.troubles.length === 0 ? [] : [formatVesselTroubles(plan.troubles)];
   if (cost.vesselDays === 0) return [`${head}: nothing to do`, ...troubles].join('\n');
+  const range = `${formatCount(cost.leastRows)} to ${formatCount(cost.mostRows)}`;
+  const stale = `those that would lose readings are refused; where 'select' is to mean less, 'vessel-export accept ${job}' says so`;
   const lines: [string, string][] = [
     ['readings', `about ${formatCount(round(cost.readings))}`],
-    [
-      'rows',
-      `about ${formatCount(round(cost.rows))}: ${formatCount(cost.leastRows)} to ${formatCount(cost.mostRows)} a vessel-day`,
-    ],
+    ['rows', `about ${formatCount(round(cost.rows))}: ${range} a vessel-day`],
     ['requests', `about ${formatCount(round(cost.requests))}`],
     ['bytes', `about ${formatBytes(cost.sizeBytes)} in the lake, ${bytesBasis(cost, plan)}`],
     ['time', `about ${formatSeconds(cost.durationMs / 1_000)} ${limits}, ${timeBasis(cost.boundBy, plan)}`],
     ['sampled', sampleLine(plan)],
-    ...(states.stale > 0 ? [['stale', staleLine(job)] as [string, string]] : []),
+    ...(states.stale > 0 ? [['stale', stale] as [string, string]] : []),
   ];
   return [head, ...lines.map(([name, text]) => `  ${name.padEnd(9)} ${text}`), ...troubles].join('\n');
-}
-
-function staleLine(job: string): string {
-  return `those that would lose readings are refused; where 'select' is to mean less, 'vessel-export accept ${job}' says so`;
 }
 
 type Basis = Pick<JobPlan, 'experience' | 'timed' | 'sampled'>;

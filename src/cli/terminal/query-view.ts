@@ -1,5 +1,5 @@
 /** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
-import { formatCount } from '../../core/model/index.ts';
+import { countOf, formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
 import { formatTable, widthOf } from './format.ts';
 import { createJsonPage, paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';
@@ -29,17 +29,11 @@ export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Pr
   const lines = table.map((row) => [...row.slice(0, fitting), ...(left > 0 ? [MORE] : [])]);
   // Figures stand below each other.
   const right = columns.map((_, column) => shown.every((row) => typeof row[column] !== 'string'));
-  const notes = [
-    ...(isCut
-      ? [`the first ${formatCount(most)} rows`]
-      : [`${formatCount(shown.length)} ${shown.length === 1 ? 'row' : 'rows'}`]),
-    ...(left > 0 ? [`${fitting} of ${columns.length} columns`] : []),
-  ];
+  const rowsNote = isCut ? `the first ${formatCount(most)} rows` : countOf(shown.length, 'row');
+  const note = left > 0 ? `${rowsNote}, ${fitting} of ${columns.length} columns` : rowsNote;
   const hint = isCut || left > 0 ? '; --csv, --json and --parquet give all' : '';
-  writeLines(
-    screen,
-    `${formatTable(lines, Infinity, right)}\n${paint(screen, 'dim', `(${notes.join(', ')}${hint})`)}\n`,
-  );
+  const below = paint(screen, 'dim', `(${note}${hint})`);
+  writeLines(screen, `${formatTable(lines, Infinity, right)}\n${below}\n`);
 }
 
 function cellText(cell: Cell, isSeen: boolean): string {

@@ -24,9 +24,8 @@ export function formatReconciliation(found: JobReconciliation, dates: string): s
     const days = findings.filter((finding) => finding.state === state).length;
     return days === 0 ? [] : [`${formatCount(days)} ${word}`];
   });
-  const lines = [
-    `${job}: ${dates}, ${countOf(vessels, 'vessel')}, ${comparedWords(found)}: ${totals.length === 0 ? unchangedWords(found) : totals.join(', ')}`,
-  ];
+  const total = totals.join(', ') || unchangedWords(found);
+  const lines = [`${job}: ${dates}, ${countOf(vessels, 'vessel')}, ${comparedWords(found)}: ${total}`];
   for (const { day, state, message } of findings)
     if (!COUNTED.has(state)) lines.push(`  ${WORDS[state]}  ${day.vessel}/${day.date}: ${message}`);
   for (const state of COUNTED) lines.push(...countedLine(found, state));

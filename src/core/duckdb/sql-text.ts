@@ -51,10 +51,10 @@ export function isPlain(text: string): boolean {
 export function doubledQuotes(sign: '"' | '[]', ofBytes: (hex: Sql) => Sql): Spelling {
   return {
     quote: quotedBy(sign),
-    literal: (text) =>
-      (isPlain(text)
-        ? `'${text.replaceAll("'", "''")}'`
-        : ofBytes(Buffer.from(text).toString('hex') as Sql)) as Sql,
+    literal(text) {
+      if (isPlain(text)) return `'${text.replaceAll("'", "''")}'` as Sql;
+      return ofBytes(Buffer.from(text).toString('hex') as Sql);
+    },
   };
 }
 
@@ -77,10 +77,8 @@ export function backslashes(sign: '`', of: 'code points' | 'bytes'): Spelling {
 function quotedBy(sign: string): Spelling['quote'] {
   return (name) => {
     if (/^[A-Za-z_]\w{0,126}$/.test(name)) return `${sign[0]}${name}${sign.at(-1)}` as Sql;
-    throw new DataError(
-      'bad-name',
-      `found '${shortName(name)}' as a name in SQL, expected letters, digits and _`,
-    );
+    const found = `found '${shortName(name)}' as a name in SQL`;
+    throw new DataError('bad-name', `${found}, expected letters, digits and _`);
   };
 }
 
@@ -89,11 +87,8 @@ const NOT_IN_COMMENT = new RegExp(String.raw`(?:${UNSEEN_CHAR}|[^\p{L}\p{M}\p{N}
 
 /** What a comment has of a text: its letters and digits, and signs that mean nothing to anybody. */
 export function commentText(text: string): string {
-  const said = text
-    .slice(0, 8 * MAX_COMMENT_CHARS)
-    .replace(NOT_IN_COMMENT, ' ')
-    .trim();
-  return [...said].slice(0, MAX_COMMENT_CHARS).join('');
+  const said = text.slice(0, 8 * MAX_COMMENT_CHARS).replace(NOT_IN_COMMENT, ' ');
+  return [...said.trim()].slice(0, MAX_COMMENT_CHARS).join('');
 }
 
 export function comment(text: string): Sql {

@@ -44,10 +44,8 @@ export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => v
   });
   process.on('uncaughtException', (error: unknown, origin) => {
     const stack = error instanceof Error ? error.stack : undefined;
-    log.error(
-      { code: 'internal-error', origin, stack },
-      `internal error, please report it: ${messageOf(error)}`,
-    );
+    const message = `internal error, please report it: ${messageOf(error)}`;
+    log.error({ code: 'internal-error', origin, stack }, message);
     onCrash();
   });
   return {

@@ -101,11 +101,9 @@ export function estimateCost(input: CostInput): CostEstimate {
   };
 }
 
-function timeOf(
-  input: CostInput,
-  rows: number,
-  requests: number,
-): Pick<CostEstimate, 'durationMs' | 'boundBy'> {
+type Time = Pick<CostEstimate, 'durationMs' | 'boundBy'>;
+
+function timeOf(input: CostInput, rows: number, requests: number): Time {
   const work = workOf(input, rows, requests);
   const rateLimitMs = input.perMinute > 0 ? (requests / input.perMinute) * 60_000 : 0;
   return rateLimitMs > work.durationMs ? { durationMs: rateLimitMs, boundBy: 'rate-limit' } : work;
@@ -115,7 +113,7 @@ function workOf(
   { experience, timed, latencyMs, concurrencyLimit, workers, toDo }: CostInput,
   rows: number,
   requests: number,
-): Pick<CostEstimate, 'durationMs' | 'boundBy'> {
+): Time {
   if (experience !== undefined && experience.vesselDays > 0) {
     // What a day takes beside its rows shows in small days: both means count, the larger one wins.
     const byDay = (experience.durationMs / experience.vesselDays) * toDo;

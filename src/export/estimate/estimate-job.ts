@@ -1,6 +1,6 @@
 /** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
 import { messageOf } from '../../core/errors.ts';
-import type { Job, VesselDay } from '../../core/model/index.ts';
+import type { Job } from '../../core/model/index.ts';
 import {
   addDays,
   datesBetween,
@@ -76,36 +76,17 @@ export async function estimateJob(
       if (job.dataset === 'measurements') return Math.max(1, Math.ceil(readings / ports.sliceTargetRows));
       return planWindowSlices(job, date, series, EXPORT_TARGET_WINDOWS).length;
     },
-    experience,
-    timed,
-    latencyMs: sample.latencyMs,
-    concurrencyLimit,
-    workers,
-    perMinute,
+    ...{ experience, timed, latencyMs: sample.latencyMs, concurrencyLimit, workers, perMinute },
   });
   return {
-    job: job.name,
-    from,
-    to,
-    vessels: vessels.length,
-    states,
-    cost,
-    sampled: sample.days,
-    experience: experience ?? null,
-    timed: timed ?? null,
-    troubles,
+    ...{ job: job.name, from, to, vessels: vessels.length, states, cost, sampled: sample.days },
+    ...{ experience: experience ?? null, timed: timed ?? null, troubles },
   };
 }
 
 type KnownReceipt = IndexedPart<'rows' | 'started' | 'finished' | 'objectBytes'>;
 
-interface Workload {
-  readonly toDo: readonly VesselDay[];
-  readonly states: Readonly<Record<DayState, number>>;
-  readonly experience: Experience | undefined;
-}
-
-async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Promise<Workload> {
+async function readWorkload(ports: ExportPorts, job: Job, range: DayRange) {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
     members: ['rows', 'started', 'finished', 'objectBytes'],
@@ -114,7 +95,7 @@ async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Prom
   });
   for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
     ports.log.warn({ vesselDay: formatVesselDay(day) }, messageOf(error));
-  const states = { missing: 0, stale: 0, done: 0, 'not-due': 0 };
+  const states: Record<DayState, number> = { missing: 0, stale: 0, done: 0, 'not-due': 0 };
   for (const { state } of days) states[state]++;
   const hash = settingsHash(job, ports.apiVersion);
   const known = [...receipts.values()].filter(({ settingsHash }) => settingsHash === hash);

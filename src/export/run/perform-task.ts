@@ -16,10 +16,7 @@ import type { DayResult, ExportEvent } from '../events.ts';
 import { exportVesselDay } from '../export-vessel-day.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
 
-/**
- * Export one vessel-day, as a span within the trace under way or as the first of a new one, and log it when it was
- * published. Throws what `exportVesselDay` throws.
- */
+/** Export one vessel-day as a span, and log that it was published. Throws what `exportVesselDay` throws. */
 export async function performTask(
   ports: ExportPorts,
   task: ExportTask,

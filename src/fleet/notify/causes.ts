@@ -1,7 +1,4 @@
-/**
- * Causes for which somebody is told, and what of them is new. Pure: what was told before goes in, and what is to be told
- * now comes out.
- */
+/** Causes for which somebody is told, and what of them is new. Pure. */
 
 /** `hold`, `night`, …; with the job that it is about, if it is about one. Which there are, this folder does not know. */
 interface CauseName {
@@ -63,13 +60,9 @@ export function compareCauses(
     if (typeof cause === 'string') continue;
     const known = before.get(key);
     const fresh = freshMembers(known, cause);
-    if (known === undefined || fresh.length > 0)
-      changes.push({
-        ...nameOf(cause),
-        what: known === undefined ? 'begun' : 'more',
-        text: cause.text,
-        members: fresh,
-      });
+    const what = known === undefined ? 'begun' : 'more';
+    if (what === 'begun' || fresh.length > 0)
+      changes.push({ ...nameOf(cause), what, text: cause.text, members: fresh });
     next.push(remember(known, cause, fresh, nowMs));
   }
   return { changes, told: next };

@@ -151,10 +151,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   return {
     /** What was told and is not over. Throws what the store throws. */
     told: async (): Promise<readonly ToldCause[]> => (await read()).notices.told,
-    /**
-     * Tell what is new of the causes that are known now. Throws RetriableError `notice-not-delivered`, what the store throws,
-     * and the signal's reason.
-     */
+    /** Tell what is new. Throws RetriableError `notice-not-delivered`, what the store throws, and the signal's reason. */
     async tell(now: KnownCauses, signal: AbortSignal): Promise<void> {
       if (clock.monotonicMs() < notBeforeMs || !(await finishSending(signal))) return;
       const { notices } = await read();

@@ -31,6 +31,21 @@ export interface QueuedDay extends VesselDay {
   readonly failure?: { readonly code: string; readonly message: string } | undefined;
 }
 
+/** What goes into the queue of a vessel-day, with neither failures nor attempts of before. */
+export function newQueuedDay(
+  { job, vessel, date }: VesselDay,
+  kind: QueuedKind,
+  how: Pick<QueuedDay, 'force' | 'allowShrink' | 'compared' | 'unlisted'>,
+): QueuedDay {
+  return {
+    ...{ job, vessel, date, kind },
+    ...(how.force && { force: true }),
+    ...(how.allowShrink && { allowShrink: true }),
+    ...(how.unlisted && { unlisted: true }),
+    ...(how.compared && { compared: how.compared }),
+  };
+}
+
 /** Most bytes of a vessel-day in the queue: a failure has the longest text. */
 export const MAX_QUEUED_BYTES = 64 << 10;
 

@@ -29,10 +29,7 @@ interface SettleOptions {
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
 
-/**
- * Moves the job, whose data was read, where its error sends it; always throws, which is how BullMQ is told. `signal`: of
- * its try.
- */
+/** Moves the job where its error sends it; always throws: so BullMQ is told. `signal`: of its try. */
 export async function settleJob(
   { clock, timings, onFault, onTrouble }: SettleOptions,
   job: Job<QueuedDay>,

@@ -9,7 +9,7 @@ import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
-import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
 import { createQueueReader } from './read-queue.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
@@ -104,10 +104,7 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: 
     /** Those of the days that are in the failed set. */
     failed: (days: readonly VesselDay[]) =>
       filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
-    /**
-     * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
-     * queue, and `known` by the number of days that are asked for.
-     */
+    /** The ids in the queue, of each state at most so many. Costs by the queue's length, `known` by what is asked. */
     async names(mostOfEach: number): Promise<QueueNames> {
       const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
       const [queued, failed] = await Promise.all([

@@ -14,7 +14,7 @@ import { CancelledError, DataError, messageOf, type VesselExportError } from '..
 import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
-import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
 import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
@@ -46,10 +46,7 @@ const WORKER_TIMINGS: WorkerTimings = {
 
 /** BullMQ would fail a job by itself, with neither a code nor a note. */
 const MAX_STALLED_COUNT = 1_000_000;
-/**
- * How often a vessel-day whose worker died is handed to the next one. What kills workers takes three of them so, and the
- * last with nothing beside it.
- */
+/** How often a vessel-day whose worker died is handed on; the last one has nothing beside it. */
 const MAX_HANDED_ON = 2;
 /** For who comes while a vessel-day runs exclusively. */
 const EXCLUSIVE_DELAY_MS = 10_000;
@@ -76,10 +73,7 @@ export interface WorkerOptions {
     giveUp: VesselExportError | undefined,
     onWaiting: () => void,
   ) => Promise<void>;
-  /**
-   * Told of a fault that every vessel-day may meet, before the job goes back into the queue. True: the queue is on
-   * hold. False: the fault is the vessel-day's own, and the try counts.
-   */
+  /** Told of a fault that every vessel-day may meet. True: the queue is on hold. False: it is this one's own. */
   readonly onFault: (error: VesselExportError) => Promise<boolean>;
   /** Told how each try that failed ended. */
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;

@@ -18,11 +18,8 @@ export interface Config {
 }
 
 const SERVICE_SETTINGS = [
-  'QUERY_BASE_URL',
-  'QUERY_AUTH_URL',
-  'QUERY_CLIENT_ID',
-  'QUERY_CLIENT_SECRET',
-] as const satisfies VariableName[];
+  ...(['QUERY_BASE_URL', 'QUERY_AUTH_URL', 'QUERY_CLIENT_ID', 'QUERY_CLIENT_SECRET'] as const),
+];
 
 /** A Config for looking at the lake: what is needed to ask the service may be missing. */
 export interface LakeConfig extends Pick<Config, 'jobs'> {
@@ -73,17 +70,15 @@ function load(
   const all = cleanFaults([...faults, ...jobs.faults]);
   if (all.length > 0) {
     const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
-    throw new ConfigError(
-      'configuration',
-      `${count} in the settings:\n${all.map((fault) => `  - ${fault}`).join('\n')}\n'vessel-export config' shows every setting and what it means.`,
-    );
+    const listed = all.map((fault) => `  - ${fault}`).join('\n');
+    const next = "'vessel-export config' shows every setting and what it means.";
+    throw new ConfigError('configuration', `${count} in the settings:\n${listed}\n${next}`);
   }
   const current = followSecrets(FILE_SETTINGS, env, settings as Settings, (last, now) => {
     const read = readEnvironment(now, ALL_SETTINGS, envFile, last);
-    const gone = FILE_SETTINGS.filter(
-      (name) =>
-        now[`${name}_FILE`] && last[name] !== undefined && !(name in { ...read.settings, ...read.wrong }),
-    );
+    const found = { ...read.settings, ...read.wrong };
+    const isGone = (name: VariableName) => last[name] !== undefined && !(name in found);
+    const gone = FILE_SETTINGS.filter((name) => now[`${name}_FILE`] && isGone(name));
     const empty = gone.map((name) => `${name}_FILE: '${now[`${name}_FILE`]}' is empty`);
     const value = fittingSettings(last, read.settings, now);
     return { value, faults: cleanFaults([...read.faults, ...empty]) };
@@ -119,15 +114,6 @@ export function pickJobs({ jobs, settings }: LakeConfig, names: readonly string[
   return jobsNamed(jobs, names, `in ${settings.JOBS_DIR}`);
 }
 
-interface ShownSetting {
-  readonly name: string;
-  /** Null when it is not set, or cannot be read. */
-  readonly value: string | null;
-  readonly valid: boolean;
-  readonly origin: string;
-  readonly meaning: string;
-}
-
 /** Settings and jobs as far as they can be read, with every fault, for those who go on in spite of it. */
 export interface SurveyedConfig {
   readonly settings: Partial<Settings>;
@@ -143,30 +129,19 @@ export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfi
   const misspelt = misspelledVariables(env).map(
     ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
   );
-  return {
-    settings,
-    jobs: jobs.jobs,
-    faults: cleanFaults([...faults, ...jobs.faults]),
-    warnings: cleanFaults([...formerVariables(env), ...misspelt, ...(envFile?.warnings ?? [])]),
-  };
+  const warnings = cleanFaults([...formerVariables(env), ...misspelt, ...(envFile?.warnings ?? [])]);
+  return { settings, jobs: jobs.jobs, faults: cleanFaults([...faults, ...jobs.faults]), warnings };
 }
 
-export function showSettings(
-  env: Environment,
-  envFile?: EnvFile,
-): Omit<SurveyedConfig, 'settings'> & { readonly settings: readonly ShownSetting[] } {
+/** The same, with every variable for people to see: secrets masked, null where it is not set or cannot be read. */
+export function showSettings(env: Environment, envFile?: EnvFile) {
   const { settings, origins, wrong } = readEnvironment(env, new Set(), envFile);
   const shown = VARIABLES.map((variable) => {
-    const bad = wrong[variable.name];
-    const value = settings[variable.name];
-    const shown = bad?.shown ?? (value === undefined ? null : show(variable, String(value)));
-    return {
-      name: variable.name,
-      value: shown?.replace(/^'|'$/g, '') ?? null,
-      valid: bad === undefined,
-      origin: bad?.origin ?? origins[variable.name] ?? 'not set',
-      meaning: variable.meaning,
-    };
+    const { name, meaning } = variable;
+    const bad = wrong[name];
+    const text = bad?.shown ?? (settings[name] === undefined ? null : show(variable, String(settings[name])));
+    const origin: string = bad?.origin ?? origins[name] ?? 'not set';
+    return { name, value: text?.replace(/^'|'$/g, '') ?? null, valid: bad === undefined, origin, meaning };
   });
   return { ...surveyConfig(env, envFile), settings: shown };
 }

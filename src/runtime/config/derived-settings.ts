@@ -8,16 +8,8 @@ export interface TracingSettings {
   readonly headers: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
 }
 
-type TracingVariables = Pick<
-  Settings,
-  | 'OTEL_EXPORTER_OTLP_ENDPOINT'
-  | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
-  | 'OTEL_EXPORTER_OTLP_HEADERS'
-  | 'OTEL_SDK_DISABLED'
->;
-
 /** Undefined: nothing is traced. By OpenTelemetry's rule the address for traces is taken as it is. */
-export function tracingSettings(settings: Partial<TracingVariables>) {
+export function tracingSettings(settings: Partial<Settings>) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
   const url = own ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
   if (url === undefined || settings.OTEL_SDK_DISABLED) return undefined;
@@ -40,13 +32,7 @@ export function providerSettings(settings: Partial<Settings>) {
   const { WEB_OIDC_ISSUER: issuer, WEB_OIDC_CLIENT_ID: clientId, PUBLIC_URL } = settings;
   const { WEB_OIDC_CLIENT_SECRET: clientSecret, WEB_OIDC_SCOPE: scope = 'openid' } = settings;
   const { WEB_OIDC_NAME_CLAIM: nameClaim = 'sub', WEB_OIDC_GROUPS_CLAIM: groupsClaim = 'groups' } = settings;
-  if (
-    issuer === undefined ||
-    clientId === undefined ||
-    clientSecret === undefined ||
-    PUBLIC_URL === undefined
-  )
-    return undefined;
+  if (!issuer || !clientId || !clientSecret || !PUBLIC_URL) return undefined;
   const redirectUri = `${PUBLIC_URL}/api/session/provider/return`;
   return { issuer, clientId, clientSecret, scope, nameClaim, groupsClaim, redirectUri };
 }

@@ -61,20 +61,16 @@ function sharedSecrets(path: string, mode: number, values: Readonly<Record<strin
   if (process.platform === 'win32' || (mode & 0o044) === 0) return [];
   const secrets = Object.entries(values).flatMap(([name, value]) => (holdsSecret(name, value) ? [name] : []));
   if (secrets.length === 0) return [];
-  const shown = (mode & 0o777).toString(8);
-  return [
-    `'${path}' holds ${secrets.join(' and ')}, and others may read it (mode ${shown}): chmod 600 ${path}`,
-  ];
+  const others = `others may read it (mode ${(mode & 0o777).toString(8)}): chmod 600 ${path}`;
+  return [`'${path}' holds ${secrets.join(' and ')}, and ${others}`];
 }
 
 /** Node itself reads these when it starts, which is before any file of ours. */
 const TOO_LATE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS'];
 
 function uselessVariables(path: string, values: Readonly<Record<string, string>>): string[] {
-  return TOO_LATE.filter((name) => values[name]).map(
-    (name) =>
-      `${name} in '${path}' has no effect: Node.js reads it when it starts; set it in the environment`,
-  );
+  const late = 'has no effect: Node.js reads it when it starts; set it in the environment';
+  return TOO_LATE.filter((name) => values[name]).map((name) => `${name} in '${path}' ${late}`);
 }
 
 /** What needs no quotes, whoever reads it. */
@@ -86,8 +82,6 @@ export function envLine(name: string, value: string): string {
   // Within double quotes some replace '$' and '\'.
   const quote = ["'", '`'].find((one) => !value.includes(one));
   if (quote !== undefined && !/[\r\n]/.test(value)) return `${name}=${quote}${value}${quote}`;
-  throw new ConfigError(
-    'env-value',
-    `${name}: its value has quotes or line ends that a .env cannot hold; put it into a file, and name that in ${name}_FILE`,
-  );
+  const fault = `${name}: its value has quotes or line ends that a .env cannot hold`;
+  throw new ConfigError('env-value', `${fault}; put it into a file, and name that in ${name}_FILE`);
 }

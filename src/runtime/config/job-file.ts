@@ -46,8 +46,7 @@ const vessel = z.string().regex(VESSEL_ID, 'expected IMO and seven digits, such 
 
 const schedule = z.strictObject({ cron, timezone: timezone.default('UTC'), settle: duration.default('0m') });
 const lookBack = z.strictObject({
-  cron,
-  timezone: timezone.default('UTC'),
+  ...schedule.omit({ settle: true }).shape,
   lookback: duration.default(DEFAULT_LOOKBACK),
 });
 
@@ -105,9 +104,8 @@ export type JobFile = z.infer<typeof JOB_FILE>;
 /** What breaks them, as far as fields can be understood: all faults of a file are named at once. `path` is for messages. */
 export function ruleFaults(path: string, content: unknown): string[] {
   if (typeof content !== 'object' || content === null) return [];
-  const { dataset, window, aggregations, transport, schedule, reconcile, since } = content as Readonly<
-    Record<string, unknown>
-  >;
+  type Unknown = Readonly<Record<string, unknown>>;
+  const { dataset, window, aggregations, transport, schedule, reconcile, since } = content as Unknown;
   const faults: string[] = [];
   const statistics = dataset === 'statistics';
   const known = dataset === 'measurements' || dataset === 'metadata' || statistics;
@@ -116,25 +114,17 @@ export function ruleFaults(path: string, content: unknown): string[] {
     faults.push(`${path}: window: only for dataset statistics`);
   if (known && !statistics && aggregations !== undefined)
     faults.push(`${path}: aggregations: only for dataset statistics`);
-  if (known && transport === 'parquet' && dataset !== 'measurements') {
+  if (known && transport === 'parquet' && dataset !== 'measurements')
     faults.push(`${path}: transport: the service sends Parquet for measurements only; use ndjson or json`);
-  }
-  if (typeof window === 'string' && windowMicros(window) === undefined) {
-    faults.push(
-      `${path}: window: got '${window}', expected minutes, hours or 1d that divide a day, such as 10m, 1h or 6h`,
-    );
-  }
+  const expected = 'expected minutes, hours or 1d that divide a day, such as 10m, 1h or 6h';
+  if (typeof window === 'string' && windowMicros(window) === undefined)
+    faults.push(`${path}: window: got '${window}', ${expected}`);
   const lookback = (reconcile as { lookback?: unknown } | null | undefined)?.lookback;
-  if (typeof lookback === 'string' && (parseDurationMs(lookback) ?? 0) % UNIT_MS.d !== 0) {
+  if (typeof lookback === 'string' && (parseDurationMs(lookback) ?? 0) % UNIT_MS.d !== 0)
     faults.push(`${path}: reconcile.lookback: got '${lookback}', expected whole days, such as 14d`);
-  }
-  if (dataset === 'metadata') {
-    if (since !== undefined)
-      faults.push(
-        `${path}: since: the service keeps no history of metadata, so there is nothing to catch up on`,
-      );
-    return faults;
-  }
+  const noHistory = 'the service keeps no history of metadata, so there is nothing to catch up on';
+  if (dataset === 'metadata')
+    return since === undefined ? faults : [...faults, `${path}: since: ${noHistory}`];
   const settle = (schedule as { settle?: unknown } | null | undefined)?.settle;
   const [settleMs, lookbackMs] = [settle, reconcile && (lookback ?? DEFAULT_LOOKBACK)].map((text) =>
     typeof text === 'string' ? parseDurationMs(text) : undefined,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { messageOf } from '../../core/errors.ts';
-import { type Aggregation, JOB_NAME, type Job } from '../../core/model/index.ts';
+import { JOB_NAME, type Job, type Schedule } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
 import type { JobFile } from './job-file.ts';
@@ -64,11 +64,8 @@ export function defineJobs(definitions: Readonly<Record<string, JobDefinition>>)
 }
 
 export function parseJob(path: string, name: string, text: string): { job?: Job; faults: string[] } {
-  if (!JOB_NAME.test(name)) {
-    return {
-      faults: [`${path}: the name '${name}' becomes a folder; expected small letters, digits, '-' and '_'`],
-    };
-  }
+  const rule = `the name '${name}' becomes a folder; expected small letters, digits, '-' and '_'`;
+  if (!JOB_NAME.test(name)) return { faults: [`${path}: ${rule}`] };
   const read = readYaml(text);
   if (read.faults !== undefined) return { faults: read.faults.map((fault) => `${path}: ${fault}`) };
   const { content } = read;
@@ -97,7 +94,8 @@ function unknownKey(key: string, [parent]: readonly PropertyKey[]): string {
 }
 
 function toJob(path: string, name: string, file: JobFile): Job {
-  const { schedule, reconcile, window } = file;
+  const { schedule, reconcile, window, aggregations = ['mean', 'min', 'max'] } = file;
+  const fires = ({ cron, timezone }: Schedule): Schedule => ({ cron, timezone });
   const select = file.select.map((one) =>
     typeof one === 'string' ? { expression: one, optional: false } : one,
   );
@@ -112,31 +110,14 @@ function toJob(path: string, name: string, file: JobFile): Job {
     transport: file.transport ?? 'ndjson',
     verify: file.verify,
     ...(file.since !== undefined && { since: file.since }),
-    ...(schedule && {
-      schedule: {
-        cron: schedule.cron,
-        timezone: schedule.timezone,
-        settleMs: parseDurationMs(schedule.settle)!,
-      },
-    }),
+    ...(schedule && { schedule: { ...fires(schedule), settleMs: parseDurationMs(schedule.settle)! } }),
     ...(reconcile && {
-      reconcile: {
-        cron: reconcile.cron,
-        timezone: reconcile.timezone,
-        lookbackDays: parseDurationMs(reconcile.lookback)! / UNIT_MS.d,
-      },
+      reconcile: { ...fires(reconcile), lookbackDays: parseDurationMs(reconcile.lookback)! / UNIT_MS.d },
     }),
     ...(window !== undefined && { window, windowMicros: windowMicros(window)! }),
-    ...(file.dataset === 'statistics' && {
-      aggregations: withCount(file.aggregations ?? ['mean', 'min', 'max']),
-    }),
+    // `count` decides whether a row exists, so it is always asked.
+    ...(file.dataset === 'statistics' && { aggregations: [...new Set([...aggregations, 'count' as const])] }),
   };
-}
-
-/** `count` decides whether a row exists, so it is always asked. */
-function withCount(aggregations: readonly Aggregation[]): readonly Aggregation[] {
-  const unique = [...new Set(aggregations)];
-  return unique.includes('count') ? unique : [...unique, 'count'];
 }
 
 /** Ten thousand vessels fit into it; the parser takes its time, and all the more the longer a file is. */
@@ -195,7 +176,6 @@ function referenceFaults(document: Document, at: (offset: number) => string): st
       }
     },
   });
-  return aliases > MAX_ALIASES
-    ? [`got ${aliases} aliases, expected at most ${MAX_ALIASES}`, ...doubled]
-    : doubled;
+  const endless = aliases > MAX_ALIASES ? [`got ${aliases} aliases, expected at most ${MAX_ALIASES}`] : [];
+  return [...endless, ...doubled];
 }

@@ -144,11 +144,9 @@ async function listen(server: FastifyInstance, options: OperationsOptions): Prom
       throw new ConfigError('cannot-listen', `${text}; ${advice}`, { cause: error });
     }
     await server.listen({ host, port: 0, backlog: BACKLOG });
-    const fields = { wantedPort: port, port: chosenPort() };
-    log.info(
-      fields,
-      'another process of vessel-export has the HTTP_PORT: health, metrics and the page are on a free one',
-    );
+    const taken =
+      'another process of vessel-export has the HTTP_PORT: health, metrics and the page are on a free one';
+    log.info({ wantedPort: port, port: chosenPort() }, taken);
   }
   return chosenPort();
 }

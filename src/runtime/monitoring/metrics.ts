@@ -75,59 +75,51 @@ const STEP_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30];
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Counter({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter({ name: PREFIX + name, help, labelNames, registers });
   const histogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name: PREFIX + name, help, buckets, registers });
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Gauge({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
+  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Gauge({ name: PREFIX + name, help, labelNames, registers });
 
-  const vesselDays = counter('vessel_days_total', 'vessel-days by how they ended', ['job', 'outcome']);
-  const rows = counter('rows_total', 'rows published', ['job']);
+  const vesselDays = counter('vessel_days_total', 'vessel-days by how they ended', 'job', 'outcome');
+  const rows = counter('rows_total', 'rows published', 'job');
   const uploadedBytes = counter('uploaded_bytes_total', 'bytes of parts uploaded');
-  const requests = counter('requests_total', 'requests to the query service by status; 0: none came', [
-    'status',
-  ]);
+  const requestsHelp = 'requests to the query service by status; 0: none came';
+  const requests = counter('requests_total', requestsHelp, 'status');
   const rateLimited = counter('rate_limited_total', 'answers 429');
   const daySeconds = histogram('vessel_day_seconds', 'time of a published vessel-day', DAY_SECONDS);
   const requestSeconds = histogram('request_seconds', 'time of a request and its body', REQUEST_SECONDS);
   const encodeSeconds = histogram('encode_seconds', 'time to sort and encode a row group', STEP_SECONDS);
   const uploadSeconds = histogram('upload_seconds', 'time to upload a part', STEP_SECONDS);
   const missingHelp = 'vessel-days that were due when last planned and have no receipt yet';
-  const missing = gauge('missing_vessel_days', missingHelp, ['job']);
-  const oldest = gauge('oldest_missing_timestamp_seconds', 'start of the oldest missing day; 0: none', [
-    'job',
-  ]);
-  const unsettled = gauge('unsettled_vessels', 'vessels that the last discovery left out or misnamed', [
-    'job',
-  ]);
+  const missing = gauge('missing_vessel_days', missingHelp, 'job');
+  const oldestHelp = 'start of the oldest missing day; 0: none';
+  const oldest = gauge('oldest_missing_timestamp_seconds', oldestHelp, 'job');
+  const unsettledHelp = 'vessels that the last discovery left out or misnamed';
+  const unsettled = gauge('unsettled_vessels', unsettledHelp, 'job');
   const failedHelp = 'vessel-days that failed for good and stand in the failed set';
-  const failedDays = gauge('failed_vessel_days', failedHelp, ['job']);
+  const failedDays = gauge('failed_vessel_days', failedHelp, 'job');
   const refusedHelp = 'vessel-days that the source has fewer readings of; the published ones stay';
-  const refusedDays = gauge('refused_vessel_days', refusedHelp, ['job']);
-  const warned = gauge('warned_vessels', 'vessels with a warning that nobody has accepted', ['job']);
-  const lookedAt = gauge(
-    'planned_timestamp_seconds',
-    'when the job was last planned, or found to be planned',
-    ['job'],
-  );
+  const refusedDays = gauge('refused_vessel_days', refusedHelp, 'job');
+  const warned = gauge('warned_vessels', 'vessels with a warning that nobody has accepted', 'job');
+  const plannedHelp = 'when the job was last planned, or found to be planned';
+  const lookedAt = gauge('planned_timestamp_seconds', plannedHelp, 'job');
   const failures = counter('planning_failures_total', 'looks of the scheduler at a job that failed');
   const webHelp = 'sign-ins at the page that were wrong, or not looked at while locked out';
-  const webFailures = counter('web_login_failures_total', webHelp, ['outcome']);
+  const webFailures = counter('web_login_failures_total', webHelp, 'outcome');
   const leader = gauge('scheduler_leader', '1 in the scheduler that plans, 0 in those that stand by');
   // Only schedulers say it.
   leader.remove();
-  const lookedBack = gauge('look_back_vessel_days', 'vessel-days that the last look-back found, by state', [
-    'job',
-    'state',
-  ]);
-  const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', ['job']);
+  const lookedBackHelp = 'vessel-days that the last look-back found, by state';
+  const lookedBack = gauge('look_back_vessel_days', lookedBackHelp, 'job', 'state');
+  const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', 'job');
   const failingHelp = 'look-backs of the job that have failed since one has ended';
-  const lookBackFailures = gauge('look_back_failures', failingHelp, ['job']);
+  const lookBackFailures = gauge('look_back_failures', failingHelp, 'job');
   const stuck = gauge('stuck_backfills', 'backfills that could not go on at the last look');
   stuck.remove();
   const lateHelp = 'vessels whose last snapshot of metadata that a schedule asked for was not taken';
-  const lateSnapshots = gauge('late_snapshots', lateHelp, ['job']);
+  const lateSnapshots = gauge('late_snapshots', lateHelp, 'job');
   readOnScrape(sources, registers);
   collectDefaultMetrics({ register: registry });
 
@@ -184,47 +176,31 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 /** Gauges whose values are looked up when somebody asks for them. */
 function readOnScrape(sources: MetricSources, registers: Registry[]): void {
-  const gauge = (name: string, help: string, read: () => number) =>
+  const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>) =>
     new Gauge({
-      name: PREFIX + name,
-      help,
-      registers,
+      ...{ name: PREFIX + name, help, registers },
       collect() {
-        this.set(read());
+        return collect(this);
       },
     });
   const everyone = 'requests that may be in flight now, over everyone who shares the credential';
-  gauge('cap', everyone, sources.concurrencyLimit);
-  gauge('active_vessel_days', 'vessel-days under way in this process', sources.active);
+  gauge('cap', everyone, (own) => own.set(sources.concurrencyLimit()));
+  gauge('active_vessel_days', 'vessel-days under way in this process', (own) => own.set(sources.active()));
   const oldestDay = 'age of the oldest vessel-day under way in this process; 0: none is';
-  gauge('oldest_vessel_day_seconds', oldestDay, () => sources.oldestVesselDayMs() / 1_000);
+  gauge('oldest_vessel_day_seconds', oldestDay, (own) => own.set(sources.oldestVesselDayMs() / 1_000));
   const oldestRequest = 'age of the oldest request under way in this process; 0: none is';
-  gauge('oldest_request_seconds', oldestRequest, () => sources.oldestRequestMs() / 1_000);
-  const onHold = '1 while a fault that concerns every vessel-day holds the queue';
-  new Gauge({
-    name: `${PREFIX}on_hold`,
-    help: onHold,
-    registers,
-    async collect() {
-      const isHeld = await sources.isHeld();
-      // No sample where nobody knows: 0 would say that all is well.
-      if (isHeld === undefined) this.remove();
-      else this.set(isHeld ? 1 : 0);
-    },
+  gauge('oldest_request_seconds', oldestRequest, (own) => own.set(sources.oldestRequestMs() / 1_000));
+  gauge('on_hold', '1 while a fault that concerns every vessel-day holds the queue', async (own) => {
+    const isHeld = await sources.isHeld();
+    // No sample where nobody knows: 0 would say that all is well.
+    if (isHeld === undefined) own.remove();
+    else own.set(isHeld ? 1 : 0);
   });
+  const writesHelp = '1 while Redis is in reach and takes writes; 0 while it is not, or is full or read-only';
+  gauge('redis_takes_writes', writesHelp, async (own) => own.set((await sources.takesWrites()) ? 1 : 0));
   new Gauge({
-    name: `${PREFIX}redis_takes_writes`,
-    help: '1 while Redis is in reach and takes writes; 0 while it is not, or is full or read-only',
-    registers,
-    async collect() {
-      this.set((await sources.takesWrites()) ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: `${PREFIX}queue_vessel_days`,
-    help: 'vessel-days in the queue by state',
+    ...{ name: `${PREFIX}queue_vessel_days`, help: 'vessel-days in the queue by state', registers },
     labelNames: ['state'],
-    registers,
     async collect() {
       const depth = Object.entries(await sources.depth());
       this.reset();

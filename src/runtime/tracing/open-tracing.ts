@@ -20,7 +20,7 @@ import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { TracingSettings } from '../config/derived-settings.ts';
 import { contextOf, createContexts } from './contexts.ts';
-import type { QueueTracing } from './queue-tracing.ts';
+import type { QueueTracing } from './queue-telemetry.ts';
 import { createSpanSender } from './span-sender.ts';
 import { createSpans, traceEncoder, traceStore } from './spans.ts';
 
@@ -112,9 +112,8 @@ function bufferOf({ OTEL_BSP_MAX_QUEUE_SIZE: waiting }: Environment): BufferConf
 }
 
 function warnOfProtocol(env: Environment, log: Log): void {
-  const protocol =
-    env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || 'http/protobuf';
-  if (protocol === 'http/protobuf') return;
+  const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  if (!protocol || protocol === 'http/protobuf') return;
   const text =
     'spans are sent by http/protobuf all the same: name an endpoint that takes that, often port 4318';
   log.warn({ OTEL_EXPORTER_OTLP_PROTOCOL: protocol }, text);
@@ -134,10 +133,6 @@ function openAgent(url: string, env: Environment): Agent {
       throw new ConfigError('otlp-certificate', `${variable}: cannot read '${path}': ${messageOf(error)}`);
     }
   };
-  const [ca, cert, key] = [
-    certificate('CERTIFICATE'),
-    certificate('CLIENT_CERTIFICATE'),
-    certificate('CLIENT_KEY'),
-  ];
+  const [ca, cert, key] = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].map(certificate);
   return new SecureAgent({ keepAlive: true, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) });
 }

@@ -3,12 +3,25 @@ import type { Context, Span, Tracer } from '@opentelemetry/api';
 import { context, createContextKey, SpanKind, trace } from '@opentelemetry/api';
 import type { Telemetry } from 'bullmq';
 import { BullMQOtel } from 'bullmq-otel';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import { addLogFields } from '../../core/model/log-context.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
 import { contextOf } from './contexts.ts';
-import type { QueueTracing, SentDay } from './queue-tracing.ts';
 import { noteError } from './spans.ts';
+
+/** A vessel-day that is put into the queue, and why. */
+interface SentDay extends VesselDay {
+  readonly kind: string;
+}
+
+export interface QueueTracing {
+  /** For BullMQ's worker: a span each time a vessel-day is taken, within the trace handed on with it, if that is one. */
+  readonly telemetry: Telemetry;
+  /** Queue vessel-days: each begins a trace, or goes on with the one under way. `send` gets the text that goes with each. */
+  handOn(days: readonly SentDay[], send: (carried: readonly string[]) => Promise<void>): Promise<void>;
+  /** A vessel-day is taken, within the span of `telemetry`. `queuedMs`: when it was queued, as Redis says, at its first start. */
+  onTaken(queuedMs: number | undefined): void;
+}
 
 /** A context of ours takes a sixth of it. */
 const MAX_CARRIED_CHARS = 1_024;

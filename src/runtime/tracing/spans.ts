@@ -67,11 +67,9 @@ export function traceStore(store: ObjectStore, tracing: Tracing): ObjectStore {
         store.uploadPart(upload, partNumber, bytes),
       );
     },
-    completeUpload: (upload, parts, expected) =>
-      within(
-        'complete upload',
-        { 'vessel_export.key': upload.key, 'vessel_export.parts': parts.length },
-        () => store.completeUpload(upload, parts, expected),
-      ),
+    completeUpload(upload, parts, expected) {
+      const facts = { 'vessel_export.key': upload.key, 'vessel_export.parts': parts.length };
+      return within('complete upload', facts, () => store.completeUpload(upload, parts, expected));
+    },
   };
 }

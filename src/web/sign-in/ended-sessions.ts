@@ -8,15 +8,7 @@ import type { WebPorts } from '../ports.ts';
 import { askRedis } from '../web-error.ts';
 import { SESSION_SECONDS, type Session } from './sessions.ts';
 
-export interface EndedSessions {
-  isEnded(session: Session): Promise<boolean>;
-  /** Here at once; the others are told as soon as that can be. */
-  end(session: Session): Promise<void>;
-  /** Throws WebError 503 where the others cannot be told now: it is done here, and they are told later all the same. */
-  endAll(): Promise<void>;
-  /** A session that begins now begins after the last time that all were ended, in seconds since the epoch. */
-  notBeforeS(): Promise<number>;
-}
+export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
 const LOOK_MS = 2_000;
 /** Of a Redis that did not answer. */
@@ -28,15 +20,9 @@ const MAX_ENDED = 10_000;
 /** In the place of an id: the last of those that are ended. */
 const ALL = 'all';
 
-/** Id → when it would have expired, in seconds since the epoch. */
-type Ended = Map<string, number>;
-
-export function createEndedSessions({
-  clock,
-  log,
-  fleet,
-}: Pick<WebPorts, 'clock' | 'log' | 'fleet'>): EndedSessions {
-  const ended: Ended = new Map();
+export function createEndedSessions({ clock, log, fleet }: Pick<WebPorts, 'clock' | 'log' | 'fleet'>) {
+  /** Id → when it would have expired, in seconds since the epoch. */
+  const ended = new Map<string, number>();
   const untold = new Set<string>();
   const shared = fleet && sharedThrough(fleet, clock);
   const nowS = () => Math.floor(clock.nowMs() / 1_000);
@@ -45,22 +31,22 @@ export function createEndedSessions({
 
   async function look(): Promise<void> {
     if (shared === undefined || clock.monotonicMs() < lookAtMs) return;
-    looking ??= tellAll()
-      .then(() => shared.read(nowS()))
-      .then(
-        (found) => {
-          for (const [id, untilS] of found) remember(id, untilS);
-          lookAtMs = clock.monotonicMs() + LOOK_MS;
-        },
-        (error: unknown) => {
-          lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
-          log.debug({ error: messageOf(error) }, 'which sessions were ended elsewhere is not known now');
-        },
-      )
-      .finally(() => {
-        looking = undefined;
-      });
+    looking ??= lookNow(shared).finally(() => {
+      looking = undefined;
+    });
     await looking;
+  }
+
+  async function lookNow(elsewhere: NonNullable<typeof shared>): Promise<void> {
+    let restMs = LOOK_MS;
+    try {
+      await tellAll();
+      for (const [id, untilS] of await elsewhere.read(nowS())) remember(id, untilS);
+    } catch (error) {
+      restMs = LOOK_AGAIN_MS;
+      log.debug({ error: messageOf(error) }, 'which sessions were ended elsewhere is not known now');
+    }
+    lookAtMs = clock.monotonicMs() + restMs;
   }
 
   function remember(id: string, untilS: number): void {
@@ -95,38 +81,34 @@ export function createEndedSessions({
   }
 
   return {
-    async isEnded({ id, expiresAtS = 0 }) {
+    async isEnded({ id, expiresAtS = 0 }: Session): Promise<boolean> {
       if (id === undefined) return false;
       await look();
       return ended.has(id) || expiresAtS <= (ended.get(ALL) ?? 0);
     },
+    /** Here at once; the others are told as soon as that can be. */
     end,
+    /** Throws WebError 503 where the others cannot be told now: it is done here, and they are told later all the same. */
     endAll,
-    async notBeforeS() {
+    /** A session that begins now begins after the last time that all were ended, in seconds since the epoch. */
+    async notBeforeS(): Promise<number> {
       await look();
       return (ended.get(ALL) ?? 0) - SESSION_SECONDS + 1;
     },
   };
 }
 
-interface SharedEnded {
-  read(nowS: number): Promise<Ended>;
-  add(id: string, untilS: number): Promise<void>;
-}
-
 /** A sorted set of Redis: ids by when they would have expired. */
-function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, clock: Clock): SharedEnded {
+function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, clock: Clock) {
   const key = `${prefix}:web:ended-sessions`;
   const redis = connection.client;
   return {
-    async read(nowS) {
+    async read(nowS: number): Promise<[id: string, untilS: number][]> {
       const asked = redis.zrange(key, nowS, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_ENDED + 1, 'WITHSCORES');
       const found = await askRedis({ redis, clock, asked, without: 'sessions of before count on' });
-      return new Map(
-        Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, Number(found[2 * i + 1])]),
-      );
+      return Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, Number(found[2 * i + 1])]);
     },
-    async add(id, untilS) {
+    async add(id: string, untilS: number): Promise<void> {
       const asked = redis
         .multi()
         .zremrangebyscore(key, 0, Math.floor(clock.nowMs() / 1_000))

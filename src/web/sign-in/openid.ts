@@ -25,7 +25,7 @@ export interface ProviderSettings {
 }
 
 /** What a browser keeps between the way to the provider and back. */
-export interface SignInFlow {
+interface SignInFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -39,15 +39,7 @@ interface Person {
   readonly groups: readonly string[];
 }
 
-export interface Provider {
-  /** Where to send the browser. */
-  begin(): Promise<{ readonly address: string; readonly flow: SignInFlow }>;
-  /**
-   * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
-   * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
-   */
-  finish(query: string, flow: SignInFlow): Promise<Person>;
-}
+export type Provider = Awaited<ReturnType<typeof openProvider>>;
 
 /** For each answer of the provider, whole. */
 const PATIENCE_S = 10;
@@ -55,12 +47,10 @@ const MAX_ANSWER_BYTES = 1 << 20;
 const MAX_GROUPS = 1_000;
 
 /** Asks the provider what it can. Throws RetriableError `provider-unreachable` and FatalError `provider-wrong`. */
-export async function openProvider(settings: ProviderSettings): Promise<Provider> {
+export async function openProvider(settings: ProviderSettings) {
   const { issuer, clientId, clientSecret, scope, redirectUri } = settings;
-  const asked = async <T>(work: Promise<T>, kind: FaultKind): Promise<T> =>
-    await work.catch((error: unknown) => {
-      throw faultOf(error, settings, kind);
-    });
+  const asked = <T>(work: Promise<T>, kind: FaultKind): Promise<T> =>
+    work.catch((error: unknown) => Promise.reject(faultOf(error, settings, kind)));
   const server = new URL(issuer);
   // Only to this machine: the settings refuse any other.
   const insecure = isLoopbackHost(server.hostname) && server.protocol === 'http:';
@@ -76,8 +66,9 @@ export async function openProvider(settings: ProviderSettings): Promise<Provider
   expectHttps(config.serverMetadata(), settings);
 
   return {
+    /** Where to send the browser. */
     async begin() {
-      const flow = {
+      const flow: SignInFlow = {
         state: client.randomState(),
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
@@ -89,7 +80,11 @@ export async function openProvider(settings: ProviderSettings): Promise<Provider
       });
       return { address: address.href, flow };
     },
-    async finish(query, { state, nonce, verifier }) {
+    /**
+     * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
+     * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
+     */
+    async finish(query: string, { state, nonce, verifier }: SignInFlow): Promise<Person> {
       const returned = new URL(redirectUri);
       returned.search = query;
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };

@@ -25,23 +25,7 @@ export interface Session {
   readonly expiresAtS?: number;
 }
 
-export interface Sessions {
-  /** The right that a password gives; undefined: none. Takes the same time for every password. */
-  rightOf(password: string): Right | undefined;
-  /** `Set-Cookie` of a session that begins now, or `notBeforeS`. `isSecure`: the browser reached us by https. */
-  begin(session: Session, isSecure: boolean, notBeforeS?: number): string;
-  /** `Set-Cookie` that takes the cookie away. */
-  end(): string;
-  /** Of a `Cookie` header; undefined where it has none that we signed, or one that has expired. */
-  read(cookies: string | undefined): Session | undefined;
-  /** `Set-Cookie` of a browser that was let in with the password of a right. */
-  know(right: Right, isSecure: boolean): string;
-  /** The same, read: the password that it may try, and by which name its tries are counted. */
-  readKnown(cookies: string | undefined): { readonly right: Right; readonly id: string } | undefined;
-  /** `Set-Cookie` of a text that the browser brings back from the provider, and the text. */
-  keep(text: string, isSecure: boolean): string;
-  readKept(cookies: string | undefined): string | undefined;
-}
+export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
 export const SESSION_SECONDS: number = 12 * 3_600;
 const KNOWN_SECONDS = 90 * 86_400;
@@ -54,7 +38,7 @@ const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 };
 const derive = promisify<string, string, number, typeof COST, Buffer>(scrypt);
 
 /** Derives the keys. */
-export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'>): Promise<Sessions> {
+export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'>) {
   const passwords = { read: access.readPassword, act: access.actPassword };
   const lake = digest(access.lakeUrl);
   // Cookies are by host, not by port: two lakes' pages on one host must not overwrite each other's.
@@ -92,22 +76,26 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
   const ofReturning = 'Path=/api/session; SameSite=Lax';
 
   return {
-    rightOf(password) {
+    /** The right that a password gives; undefined: none. Takes the same time for every password. */
+    rightOf(password: string): Right | undefined {
       const given = digest(password);
       const fits = (right: Right) => timingSafeEqual(given, digest(passwords[right] ?? ''));
       const [mayAct, mayRead] = [fits('act'), fits('read')];
       if (mayAct && passwords.act !== undefined) return 'act';
       return mayRead && passwords.read !== undefined ? 'read' : undefined;
     },
-    begin({ name, right, namedBy }, isSecure, notBeforeS = 0) {
+    /** `Set-Cookie` of a session that begins now, or `notBeforeS`. `isSecure`: the browser reached us by https. */
+    begin({ name, right, namedBy }: Session, isSecure: boolean, notBeforeS = 0): string {
       const expiresAtS = Math.max(nowS(), notBeforeS) + SESSION_SECONDS;
       const id = randomBytes(12).toString('base64url');
       const key = namedBy === 'provider' ? 'provider' : right;
       const value = seal(cookie, key, expiresAtS, `${right} ${id} ${name}`);
       return set(cookie, value, SESSION_SECONDS, isSecure, ofSession);
     },
+    /** `Set-Cookie` that takes the cookie away. */
     end: () => `${cookie}=; Max-Age=0; ${ofSession}`,
-    read(cookies) {
+    /** Of a `Cookie` header; undefined where it has none that we signed, or one that has expired. */
+    read(cookies: string | undefined): Session | undefined {
       for (const { key, expiresAtS, text } of unsealed(cookie, cookies)) {
         const [right, id, ...name] = text.split(' ') as [Right, string, ...string[]];
         const namedBy = key === 'provider' ? key : 'nobody';
@@ -115,20 +103,23 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
       }
       return undefined;
     },
-    know(right, isSecure) {
+    /** `Set-Cookie` of a browser that was let in with the password of a right. */
+    know(right: Right, isSecure: boolean): string {
       const value = seal(known, right, nowS() + KNOWN_SECONDS, randomBytes(12).toString('base64url'));
       return set(known, value, KNOWN_SECONDS, isSecure, ofSigningIn);
     },
-    readKnown(cookies) {
+    /** The same, read: the password that it may try, and by which name its tries are counted. */
+    readKnown(cookies: string | undefined) {
       for (const { key, text } of unsealed(known, cookies))
         if (key !== 'provider') return { right: key, id: text };
       return undefined;
     },
-    keep(text, isSecure) {
+    /** `Set-Cookie` of a text that the browser brings back from the provider, and the text. */
+    keep(text: string, isSecure: boolean): string {
       const value = seal(kept, 'provider', nowS() + KEPT_SECONDS, text);
       return set(kept, value, KEPT_SECONDS, isSecure, ofReturning);
     },
-    readKept(cookies) {
+    readKept(cookies: string | undefined): string | undefined {
       for (const { text } of unsealed(kept, cookies)) return text;
       return undefined;
     },

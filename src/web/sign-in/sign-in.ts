@@ -11,13 +11,10 @@ import { addressOf, type Client, createShares } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
-import type { Provider, ProviderSettings, SignInFlow } from './openid.ts';
+import type { Provider, ProviderSettings } from './openid.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-interface SignIn {
-  readonly sessions: Sessions;
-  readonly ended: EndedSessions;
-}
+type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
 
 /** Where a browser begins to sign in with its provider. */
 const PROVIDER_PATH = '/api/session/provider';
@@ -66,11 +63,8 @@ export function registerSignIn(
     const right = outcome.value;
     const shown = cleanForeignText(name, secrets, MAX_NAME_CHARS);
     const isSecure = isByHttps(request, access);
-    const begun = sessions.begin(
-      { name: shown, right, namedBy: 'nobody' },
-      isSecure,
-      await ended.notBeforeS(),
-    );
+    const session = { name: shown, right, namedBy: 'nobody' } as const;
+    const begun = sessions.begin(session, isSecure, await ended.notBeforeS());
     reply.header('set-cookie', [begun, sessions.know(right, isSecure)]);
     log.info({ name: shown, right, address: addressOf(request) }, 'somebody has signed in at the page');
     return answer(sessions.read(begun));
@@ -82,10 +76,7 @@ export function registerSignIn(
   });
 }
 
-/**
- * Did the browser come by https? Each proxy on the way says how it was reached, one after the other. Anybody is believed: a
- * lie keeps one's own cookie from http, or does not.
- */
+/** Each proxy on the way says how it was reached. A lie costs nobody but who tells it. */
 function isByHttps({ headers }: Pick<FastifyRequest, 'headers'>, { isHttps }: WebAccess): boolean {
   const said = String(headers['x-forwarded-proto'] ?? '').split(',');
   return isHttps === true || said.some((one) => one.trim().toLowerCase() === 'https');
@@ -114,9 +105,6 @@ const MAX_PATH_CHARS = 500;
 const PATH = PROVIDER_PATH.replace(/^\/api/, '');
 
 type Asking = Client & Pick<FastifyRequest, 'headers' | 'url'>;
-
-/** What the browser keeps on its way, `to` being where it is to be led in the end. */
-type Way = SignInFlow & { readonly to: string };
 
 export function registerProvider(
   api: FastifyInstance,
@@ -151,7 +139,8 @@ export function registerProvider(
   api.get<{ Querystring: { readonly to?: unknown } }>(PATH, { config: { isOpen: true } }, (request, reply) =>
     lead(request, reply, async () => {
       const { address, flow } = await (await open()).begin();
-      const way = writeWay({ ...flow, to: ownPath(request.query.to) });
+      // None of them has a space in it.
+      const way = [flow.state, flow.nonce, flow.verifier, ownPath(request.query.to)].join(' ');
       reply.header('set-cookie', signIn.sessions.keep(way, isByHttps(request, access)));
       return address;
     }),
@@ -167,9 +156,10 @@ export function registerProvider(
     const kept = sessions.readKept(request.headers.cookie);
     if (kept === undefined)
       throw new WebError(400, 'sign-in-expired', 'the way began elsewhere, or too long ago');
-    const { to, ...flow } = readWay(kept);
+    // It is what we signed.
+    const [state, nonce, verifier, to] = kept.split(' ') as [string, string, string, string];
     const [, query = ''] = request.url.split(/\?(.*)/s);
-    const person = await (await open()).finish(query, flow);
+    const person = await (await open()).finish(query, { state, nonce, verifier });
     const name = cleanForeignText(person.name, [], MAX_NAME_CHARS);
     const who = { name, subject: person.subject, address: addressOf(request) };
     const right = rightOf(people, person.groups);
@@ -181,17 +171,6 @@ export function registerProvider(
     ports.log.info({ ...who, right }, 'somebody has signed in at the page');
     return to;
   }
-}
-
-/** Neither has spaces in it. */
-function writeWay({ state, nonce, verifier, to }: Way): string {
-  return [state, nonce, verifier, to].join(' ');
-}
-
-/** It is what we signed. */
-function readWay(text: string): Way {
-  const [state, nonce, verifier, to] = text.split(' ') as [string, string, string, string];
-  return { state, nonce, verifier, to };
 }
 
 /** Asked once for all, and again after a while. Throws what `openProvider` throws. */
