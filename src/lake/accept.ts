@@ -8,10 +8,11 @@ import { momentText } from '../core/model/index.ts';
 import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
-import { acceptedSelectKey, keyPrefix, parseNoteKey } from './keys.ts';
-import { listReceipts, readNote } from './ledger/ledger.ts';
+import { acceptedSelectKey } from './keys.ts';
+import { listReceipts } from './ledger/ledger.ts';
 import { scanLedger } from './ledger/ledger-index.ts';
 import { receiptDates } from './ledger/newest-days.ts';
+import { readNotes } from './notes.ts';
 import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 import {
   describeWarning,
@@ -106,17 +107,14 @@ export function describeAccepting(accepting: Accepting): string {
 }
 
 async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string): Promise<Loss[]> {
-  const losses: Loss[] = [];
-  for await (const { key } of store.list(keyPrefix('note', job))) {
-    const day = parseNoteKey(key);
-    const waiting = day?.vessel === vessel ? (await unlessDamaged(readNote(store, day)))?.waiting : undefined;
-    if (waiting !== undefined)
-      losses.push({ waits: true, selected: waiting.selectedSeries, comparedWith: waiting.comparedWith });
-  }
-  return losses;
+  const notes = await readNotes(store, job, { isAsked: (day) => day.vessel === vessel });
+  const inOrder = Array.from(notes.values(), ({ note }) => note).sort((a, b) => (a.date < b.date ? -1 : 1));
+  return inOrder.flatMap(({ waiting }) =>
+    waiting ? [{ waits: true, selected: waiting.selectedSeries, comparedWith: waiting.comparedWith }] : [],
+  );
 }
 
-/** The vessel's newest receipt, where it warnings anything. */
+/** The vessel's newest receipt, where it warns of anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
   const warnings = new Warnings();

@@ -13,7 +13,8 @@ export type KnownNotes = DayMap<ReceiptVersion & { readonly note: Note }>;
 const GETS_AT_ONCE = 32;
 
 interface NotesQuestion {
-  readonly before: KnownNotes;
+  /** What the last look has left. */
+  readonly before?: KnownNotes;
   readonly isAsked?: (day: VesselDay) => boolean;
   /** Notes to be read at most; those beyond are left for the next look. */
   readonly maxReads?: number;
@@ -23,7 +24,7 @@ interface NotesQuestion {
 export async function readNotes(
   store: ObjectStore,
   job: string,
-  { before, isAsked = () => true, maxReads = Infinity }: NotesQuestion,
+  { before = new DayMap(), isAsked = () => true, maxReads = Infinity }: NotesQuestion,
 ): Promise<KnownNotes> {
   const notes: KnownNotes = new DayMap();
   const unread: (VesselDay & ReceiptVersion)[] = [];

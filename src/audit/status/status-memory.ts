@@ -22,12 +22,7 @@ type Scan = (
   isKnown: (date: string, listed: readonly ListedVessel[]) => boolean,
 ) => Promise<LedgerReading>;
 
-export interface StatusMemory {
-  readonly receipts: DayMap<KeptReceipt>;
-  notes: KnownNotes;
-  /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
-  look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading>;
-}
+export type StatusMemory = ReturnType<typeof createStatusMemory>;
 
 interface LookPorts {
   readonly store: Pick<ObjectStore, 'folderState'>;
@@ -56,13 +51,15 @@ const FOLDER_BELIEVED_MS = MICROS_PER_DAY / MICROS_PER_MILLI;
 const FOLDERS_AT_ONCE = 8;
 
 /** For one job, and always the same vessels. */
-export function createStatusMemory(): StatusMemory {
+export function createStatusMemory() {
   const receipts = new DayMap<KeptReceipt>();
   const seen = new Map<string, SeenDate>();
   return {
     receipts,
-    notes: new DayMap(),
-    async look(ports, job, dates, scan) {
+    /** Those of the last look. */
+    notes: new DayMap() as KnownNotes,
+    /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
+    async look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading> {
       const folders = await lookAtFolders(ports, job, dates);
       const isSame = (date: string) => isSameFolder(seen.get(date)?.folder, folders.get(date));
       const [known, read] = [new Set(dates.filter(isSame)), new Map<string, SeenDate>()];

@@ -30,12 +30,6 @@ interface DayCheckOptions extends ObjectReading {
   readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
 }
 
-interface DayVerdict {
-  /** Undefined where there is none, or a damaged one. */
-  readonly receipt: Receipt | undefined;
-  readonly findings: readonly Finding[];
-}
-
 /** A day that is replaced while it is looked at is looked at again, so often. */
 const LOOKS = 5;
 
@@ -44,7 +38,10 @@ const LOOKS = 5;
  * after every difference, and a day whose attempt has published it and not yet written its receipt is held against the
  * draft of that. A claim that the receipt has ended counts for nothing.
  */
-export async function checkDay(options: DayCheckOptions, day: VesselDay): Promise<DayVerdict> {
+export async function checkDay(
+  options: DayCheckOptions,
+  day: VesselDay,
+): Promise<{ readonly receipt: Receipt | undefined; readonly findings: readonly Finding[] }> {
   const { store } = options;
   for (let look = 1; ; look++) {
     const seen = options.table?.version;

@@ -24,12 +24,6 @@ export interface WalkRange extends DayRange {
 /** Every date that a lake can have. */
 export const ALL_DATES = { from: '1970-01-01', to: '2200-01-01' };
 
-interface LakeDays {
-  /** By vessel and then date; made as they are taken. */
-  readonly days: Iterable<VesselDay>;
-  readonly strays: readonly StrayFiles[];
-}
-
 /** Files of one folder among the objects of a job that are no day's object, and that readers do not skip. */
 export interface StrayFiles {
   readonly folder: string;
@@ -46,7 +40,7 @@ export async function walkDays(
   store: ReadableStore,
   range: WalkRange,
   table?: { days(): Iterable<VesselDay> },
-): Promise<LakeDays> {
+): Promise<{ readonly days: Iterable<VesselDay>; readonly strays: readonly StrayFiles[] }> {
   const { job } = range;
   const strays = new Map<string, string[]>();
   const found = new Map<string, Set<string>>();
