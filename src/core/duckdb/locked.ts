@@ -5,7 +5,6 @@ import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
   readonly readableDirs: readonly string[];
-  /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
   readonly threads: string;
   readonly memoryLimit: string;
@@ -15,13 +14,10 @@ interface LockedOptions {
   readonly withoutOptimizers?: string;
 }
 
-export interface LockedDuckDb {
-  connect(): Promise<SqlConnection>;
-  closeSync(): void;
-}
+export type LockedDuckDb = Awaited<ReturnType<typeof openLockedDuckDb>>;
 
 /** A new database in memory, locked down. Throws DuckDB's error. */
-export async function openLockedDuckDb(options: LockedOptions): Promise<LockedDuckDb> {
+export async function openLockedDuckDb(options: LockedOptions) {
   const { DuckDBInstance, StatementType } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: options.threads,
