@@ -132,7 +132,6 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
-/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
 /** What the log says wrongly of a file that is there. */
@@ -169,11 +168,9 @@ export interface Finding {
   readonly where: string;
   readonly found: string;
   readonly expected: string;
-  /** What to do. */
   readonly next: string;
 }
 
-/** Something to know that is no difference. */
 export interface VerifyWarning {
   /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
@@ -188,7 +185,6 @@ export function difference(name: FindingName, where: string, found: string, expe
   return { name, where, found, expected };
 }
 
-/** Both sides of a difference. */
 export type Sides = Pick<Finding, 'found' | 'expected'>;
 
 /** A difference of a place. Both sides may hold what stands in the lake: they are cleaned and bounded; the key is exact. */
@@ -205,7 +201,6 @@ export function differenceOf(name: FindingName, where: string, differing: readon
   return [{ name, where, found, expected }];
 }
 
-/** The first few of many texts in one. */
 export function firstFew(texts: readonly string[], shown = 3): string {
   const more = texts.length > shown ? `; and ${texts.length - shown} more` : '';
   return texts.slice(0, shown).join('; ') + more;
