@@ -1,10 +1,5 @@
-/** Acting by a real browser: asked before what cannot be undone, told how it ended; and not by another site's page. */
-
-import { once } from 'node:events';
+/** Acting by a real browser: asked before what cannot be undone, told how it ended. */
 import { rm } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { VesselDay } from '../../src/core/model/index.ts';
@@ -14,7 +9,7 @@ import { openFleet } from '../../src/fleet/fleet.ts';
 import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
-import { browserForTests } from '../helpers/browser.ts';
+import { browserForTests, type OpenedPage } from '../helpers/browser.ts';
 import { knowLimits, redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
@@ -32,6 +27,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
   let jobsDir: string;
   let fleet: Fleet;
   let served: ActsPage;
+  let opened: OpenedPage | undefined;
   let page: Page;
 
   beforeAll(async () => {
@@ -54,17 +50,18 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     served = await openActs({ store: fleet.app.store, jobs: config.jobs, fleet });
   });
   afterEach(async () => {
-    await page?.context().close();
+    await opened?.close();
     await served.close();
     await fleet.close();
     await lake[Symbol.asyncDispose]();
   });
 
-  async function open(cookie = served.cookie, options = {}): Promise<void> {
-    ({ page } = await browser!.open(`${served.url}/page/icon.svg`, options));
+  async function open(cookie = served.cookie): Promise<void> {
     const [name, value] = cookie.split('=') as [string, string];
-    await page.context().addCookies([{ name, value, url: served.url, httpOnly: true, sameSite: 'Strict' }]);
-    await page.goto(`${served.url}/`);
+    opened = await browser!.open(`${served.url}/`, undefined, (made) =>
+      made.context().addCookies([{ name, value, url: served.url, httpOnly: true, sameSite: 'Strict' }]),
+    );
+    ({ page } = opened);
     await page.getByRole('heading', { level: 1 }).waitFor();
   }
   /** The controls of a target alone, in the page, with its own ways to ask and to announce. */
@@ -223,87 +220,9 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
       'To lift the hold: sign in with the password for acting.',
     );
     expect(await page.getByRole('group').count()).toBe(0);
-    await page.context().close();
+    await opened!.close();
     await open();
     for (const state of ['published', 'empty', 'running', 'not-due', 'warned'])
       expect(await mount({ kind: 'day', ...DAY, state }), state).toBe(false);
   });
-
-  test("does nothing by another site's page, though the browser is signed in", async () => {
-    const act = JSON.stringify({ act: 'try-again', ...DAY, allowShrink: true });
-    const target = `${served.url}/api/acts`;
-    const evil = await serveEvil(target, act);
-    try {
-      await open();
-      for (const host of ['127.0.0.1', 'localhost']) {
-        const other = await page.context().newPage();
-        const [sent, answered] = [[] as string[], [] as number[]];
-        other.on('request', (request) => {
-          if (request.url() === target) sent.push(request.method());
-        });
-        other.on('response', (answer) => {
-          if (answer.url() === target) answered.push(answer.status());
-        });
-        for (const attack of ATTACKS) {
-          await other.goto(`http://${host}:${(evil.address() as AddressInfo).port}/${attack}`);
-          await other.waitForFunction(
-            () => document.title.startsWith('tried') || location.pathname === '/api/acts',
-          );
-        }
-        // The browser has sent them, some with the cookie, and each was refused.
-        expect(sent.filter((method) => method === 'POST').length).toBeGreaterThanOrEqual(4);
-        expect(answered.length).toBeGreaterThanOrEqual(3);
-        expect(answered.filter((status) => status < 400 || status > 499)).toEqual([]);
-        await other.close();
-      }
-      expect(await fleet.queue.find(DAY)).toBeUndefined();
-      // Those that name an act are in the log, and none of them was done.
-      expect(served.lines.map(({ outcome }) => outcome)).toEqual(served.lines.map(() => 'refused'));
-      expect(served.lines).not.toEqual([]);
-      // The same act by the page itself.
-      await mount({ kind: 'day', ...DAY, state: 'failed' });
-      await button('Try again now').click();
-      await expect.poll(async () => (await fleet.queue.find(DAY))?.state).toBe('waiting');
-    } finally {
-      evil.closeAllConnections();
-      evil.close();
-    }
-  });
 });
-
-const ATTACKS = ['urlencoded', 'text-plain', 'multipart', 'no-cors', 'cors', 'beacon', 'image'] as const;
-
-/** Another site, whose pages try to act. */
-async function serveEvil(target: string, act: string): Promise<Server> {
-  const form = (type: string) => `
-    const form = document.createElement('form');
-    form.method = 'post'; form.action = ${JSON.stringify(target)}; form.enctype = '${type}';
-    const input = document.createElement('input');
-    input.name = ${JSON.stringify(act.slice(0, -1))} + ',"x":"'; input.value = '"}';
-    form.append(input); document.body.append(form); form.submit();`;
-  const ask = (options: string) => `
-    fetch(${JSON.stringify(target)}, { method: 'POST', credentials: 'include', body: ${JSON.stringify(act)}, ${options} })
-      .then(() => (document.title = 'tried'), () => (document.title = 'tried and failed'));`;
-  const scripts: Readonly<Record<(typeof ATTACKS)[number], string>> = {
-    urlencoded: form('application/x-www-form-urlencoded'),
-    'text-plain': form('text/plain'),
-    multipart: form('multipart/form-data'),
-    'no-cors': ask("mode: 'no-cors', headers: { 'content-type': 'text/plain' }"),
-    cors: ask("headers: { 'content-type': 'application/json', 'x-vessel-export': 'act' }"),
-    beacon: `
-      navigator.sendBeacon(${JSON.stringify(target)}, ${JSON.stringify(act)});
-      setTimeout(() => (document.title = 'tried'), 300);`,
-    image: `
-      const image = new Image(); image.src = ${JSON.stringify(target)};
-      image.onerror = () => (document.title = 'tried'); document.body.append(image);`,
-  };
-  const server = createServer((request, response) => {
-    const script = scripts[request.url!.slice(1) as keyof typeof scripts] ?? '';
-    response
-      .writeHead(200, { 'content-type': 'text/html' })
-      .end(`<title>x</title><body><script>${script}</script>`);
-  });
-  server.listen(0);
-  await once(server, 'listening');
-  return server;
-}

@@ -5,26 +5,21 @@ import { expect } from 'vitest';
 import { addDays } from '../../src/core/model/index.ts';
 import type { CellState, CoverageAnswer } from '../../src/web/answers.ts';
 import { CELL_LETTERS } from '../../src/web/answers.ts';
-import type { TestBrowser } from '../helpers/browser.ts';
+import type { OpenedPage, TestBrowser } from '../helpers/browser.ts';
 
 /** Height of the dates above the cells, CSS pixels. */
 export const AXIS_PX = 38;
 const ANSWER_PATHS = '**/api/jobs/*/coverage*';
 
-export interface MapPage extends AsyncDisposable {
-  readonly page: Page;
-  readonly faults: string[];
-}
-
 /** Open an address of the page and wait until the map, or what stands in its place, is there. */
 export async function openCoverage(
   browser: TestBrowser,
   url: string,
-  options: BrowserContextOptions = {},
-): Promise<MapPage> {
-  const { page, faults } = await browser.open(url, options);
-  await shown(page);
-  return { page, faults, [Symbol.asyncDispose]: () => page.context().close() };
+  options?: BrowserContextOptions,
+): Promise<OpenedPage> {
+  const opened = await browser.open(url, options);
+  await shown(opened.page);
+  return opened;
 }
 
 /** The same with another answer than the server's: a fleet that no ledger of a test could hold. */
@@ -32,16 +27,16 @@ export async function openMadeUp(
   browser: TestBrowser,
   url: string,
   answer: Partial<CoverageAnswer>,
-  options: BrowserContextOptions = {},
-): Promise<MapPage> {
-  const { page, faults } = await browser.open(url, options);
-  await page.route(ANSWER_PATHS, async (route) => {
-    const real = (await (await route.fetch()).json()) as CoverageAnswer;
-    await route.fulfill({ json: { ...real, ...answer } });
-  });
-  await page.reload();
-  await shown(page);
-  return { page, faults, [Symbol.asyncDispose]: () => page.context().close() };
+  options?: BrowserContextOptions,
+): Promise<OpenedPage> {
+  const opened = await browser.open(url, options, (made) =>
+    made.route(ANSWER_PATHS, async (route) => {
+      const real = (await (await route.fetch()).json()) as CoverageAnswer;
+      await route.fulfill({ json: { ...real, ...answer } });
+    }),
+  );
+  await shown(opened.page);
+  return opened;
 }
 
 async function shown(page: Page): Promise<void> {

@@ -4,17 +4,14 @@ import type { Job } from '../../src/core/model/index.ts';
 import { addDays, datesBetween } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
 import type { CellState } from '../../src/web/answers.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import { hostileNames, unseenIn } from '../helpers/hostile-text.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { MadeUpLedger } from '../helpers/made-up-ledger.ts';
-import { MADE_UP_JOB, writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
+import { MADE_UP_JOB, writeMadeUpLake } from '../helpers/made-up-ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { newLake } from '../helpers/run.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
 import type { ServedPage } from '../helpers/web.ts';
 import { servePage } from '../helpers/web.ts';
 import {
@@ -32,7 +29,7 @@ import {
   whereIs,
 } from './coverage-eyes.ts';
 
-const DAYS = 200;
+const DAYS = 150;
 const WORDS: Readonly<Partial<Record<CellState, string>>> = {
   published: 'complete',
   warned: 'warning',
@@ -42,13 +39,11 @@ const TROUBLE: readonly CellState[] = ['failed', 'missing', 'stale', 'waiting'];
 const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)('the coverage view', () => {
-  let folder: TempFolder;
+  const store = createMemoryStore();
   let made: MadeUpLedger;
   let served: ServedPage;
   beforeAll(async () => {
-    folder = await newTempFolder();
-    made = await writeMadeUpFolder(folder.path, { vessels: 120, days: DAYS });
-    const store = createLocalStore(folder.path);
+    made = await writeMadeUpLake(store, { vessels: 120, days: DAYS });
     const other = { ...MADE_UP_JOB, name: 'nothing-yet' };
     served = await servePage({
       ...{ store, jobs: [MADE_UP_JOB, other], clock: createManualClock(made.nowMs) },
@@ -57,7 +52,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
   afterAll(async () => {
     await browser!.stop();
     await served.close();
-    await folder.remove();
   });
 
   const address = (rest = '') => `${served.url}/coverage/measurements${rest}`;
@@ -195,20 +189,19 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
   });
 
   test('what nobody has asked for and what is refused is no trouble, and no gap', async () => {
-    await using own = await newLake();
-    const store = createLocalStore(own.dir);
+    const own = createMemoryStore();
     const [one, other] = made.vessels as [string, string];
     const job: Job = { ...MADE_UP_JOB, vessels: [one, other], since: '2026-06-20' };
     const hash = settingsHash(job, '2026-09-10');
     const days = [...datesBetween('2026-06-05', '2026-06-08'), ...datesBetween('2026-06-20', '2026-06-30')];
     for (const vessel of [one, other])
       for (const date of days)
-        await writeReceipt(store, makeReceipt({ job: job.name, vessel, date }, { settingsHash: hash }));
-    await writeNote(store, {
+        await writeReceipt(own, makeReceipt({ job: job.name, vessel, date }, { settingsHash: hash }));
+    await writeNote(own, {
       ...{ noteVersion: 1, job: job.name, vessel: one, date: '2026-06-22', state: 'refused' },
       ...{ code: 'would-shrink', message: 'fewer readings', at: '2026-06-29T07:00:00.000Z' },
     });
-    await using page = await servePage({ store, jobs: [job], clock: createManualClock(made.nowMs) });
+    await using page = await servePage({ store: own, jobs: [job], clock: createManualClock(made.nowMs) });
     for (const colorScheme of ['light', 'dark'] as const) {
       await using map = await openCoverage(browser!, `${page.url}/coverage/measurements`, { colorScheme });
       const count = (state: string) =>
@@ -258,7 +251,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
 
   test('who may act gets the buttons: failed days again, and each warning accepted', async () => {
     const password = 'a password to act!';
-    const store = createLocalStore(folder.path);
     const ports = { store, jobs: [MADE_UP_JOB], clock: createManualClock(made.nowMs) };
     await using own = await servePage(ports, { actPassword: password });
     await using map = await openCoverage(browser!, `${own.url}/coverage/measurements`);

@@ -23,11 +23,21 @@ afterAll(async () => {
 });
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE, kind: 'nightly' } as const;
-/** Of a machine that does much else. */
-const SLOW = { timeout: 120_000 };
 
 const table = (page: Page, name: string | RegExp) => page.getByRole('table', { name });
 const row = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text });
+
+/** Asks anew at once, as for somebody who comes back to the tab, until it is so. */
+const seen = (page: Page, isSo: () => Promise<boolean>) =>
+  expect
+    .poll(
+      async () => {
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+        return await isSo();
+      },
+      { interval: 100 },
+    )
+    .toBe(true);
 
 /** How often the fleet was asked for. */
 function countAsked(page: Page): () => number {
@@ -48,9 +58,10 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     fleet.holdAfter(2);
     await fleet.startWorker();
     await fleet.fleet.queue.add([DAY]);
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
+    await using opened = await browser!.open(`${served.url}/fleet`);
+    const { page, faults } = opened;
     const running = row(page, `${VESSEL} ${DATE}`);
-    await running.getByText(/[1-9][\d,]* of [\d,]+ \(\d+ %\)/).waitFor(SLOW);
+    await seen(page, () => running.getByText(/[1-9][\d,]* of [\d,]+ \(\d+ %\)/).isVisible());
     expect(await running.getByText('fetches').count()).toBe(1);
     expect(await page.getByText('1 of 2 at once').count()).toBe(1);
     await row(page, /^worker/).waitFor();
@@ -67,7 +78,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       fleet.holdAfter(1);
       return await rowsNow();
     };
-    await expect.poll(rowsAfterMore, { ...SLOW, interval: 2_000 }).toBeGreaterThan(before);
+    await seen(page, async () => (await rowsAfterMore()) > before);
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(
       await link.getAttribute('href'),
     );
@@ -76,7 +87,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     expect(await steps.getByRole('row').nth(1).innerText()).toMatch(/UTC\s+\d+/);
     expect(await page.getByText(/^In 24 hours \d+ requests?/).count()).toBe(1);
     fleet.release();
-    await page.getByText('Nothing runs now.').waitFor(SLOW);
+    await seen(page, () => page.getByText('Nothing runs now.').isVisible());
     expect(faults).toEqual([]);
   });
 
@@ -119,7 +130,8 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       ...range,
       uncompared: [],
     });
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
+    await using opened = await browser!.open(`${served.url}/fleet`);
+    const { page, faults } = opened;
     await createFleetReporter(fleet.fleet).send({
       process: {
         ...{
@@ -141,11 +153,11 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       ],
     });
     const south = row(page, 'south');
-    await south.waitFor(SLOW);
+    await seen(page, () => south.isVisible());
     // So long, and how long ago it was told.
     expect(await south.innerText()).toMatch(/2 h \d min/);
     const job = table(page, /^Jobs/).locator('tbody tr');
-    await job.getByText('1,234').waitFor(SLOW);
+    await seen(page, () => job.getByText('1,234').isVisible());
     expect(await job.innerText()).toMatch(
       /2025-11-03\s+12\s+0\s.*2026-01-01 to 2026-02-01: 90 unchanged, 2 changed/s,
     );
@@ -164,8 +176,9 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
   test('a hold is told first, with its reason and what to do, and is gone when it is over', async () => {
     await using fleet = await open();
     await using served = await servePage(fleet.ports);
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
-    await page.getByText('No worker is connected: start one with').waitFor(SLOW);
+    await using opened = await browser!.open(`${served.url}/fleet`);
+    const { page, faults } = opened;
+    await page.getByText('No worker is connected: start one with').waitFor();
     const hold = createQueueHold(fleet.fleet.redis, fleet.fleet.queue.bull);
     const message = 'the service refuses <b>us</b>; check QUERY_CLIENT_SECRET';
     await hold.place({
@@ -175,13 +188,13 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       sinceMs: Date.now() - 600_000,
     });
     const banner = page.getByRole('region', { name: 'The queue is on hold' });
-    await banner.waitFor(SLOW);
+    await seen(page, () => banner.isVisible());
     expect(await banner.innerText()).toMatch(
       /credentials-refused.*<b>us<\/b>.*1\d min, found by <i>x<\/i>.*No vessel-day is lost/s,
     );
     await page.getByRole('status').getByText('on hold: credentials-refused').waitFor();
     await hold.lift();
-    await banner.waitFor({ state: 'detached', ...SLOW });
+    await seen(page, async () => (await banner.count()) === 0);
     expect(await page.locator('b, i').count()).toBe(0);
     expect(faults).toEqual([]);
   });
@@ -189,9 +202,9 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
   test('asks only while somebody looks, and can be made to stand still, by keys alone', async () => {
     await using fleet = await open();
     await using served = await servePage(fleet.ports);
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
-    await page.clock.install();
-    await page.reload();
+    // The clock is that of a whole context.
+    await using opened = await browser!.open(`${served.url}/fleet`, {}, (made) => made.clock.install());
+    const { page, faults } = opened;
     const asked = countAsked(page);
     const asksAgain = () => {
       const before = asked();
@@ -199,7 +212,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
         await page.clock.runFor(3_000);
         return asked() - before;
       };
-      return expect.poll(more, SLOW).toBeGreaterThan(1);
+      return expect.poll(more).toBeGreaterThan(1);
     };
     await asksAgain();
     const setHidden = (isHidden: boolean) =>
@@ -246,7 +259,8 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       ...{ atOnce: 2, leads: null, running: [] },
     };
     const { connection, prefix } = fleet.fleet;
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
+    await using opened = await browser!.open(`${served.url}/fleet`);
+    const { page, faults } = opened;
     await createFleetReporter(fleet.fleet).send({ process: facts, facts: [] });
     const [process] = await connection.client.zrange(`${prefix}:fleet:seen`, '0', '0');
     const heardOf = async (agoMs: number) => {
@@ -254,15 +268,14 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       await connection.client.zadd(`${prefix}:fleet:seen`, String(Number(seconds) * 1_000 - agoMs), process!);
     };
     const worker = row(page, '<script>alert(1)</script>');
-    await worker.waitFor(SLOW);
+    await seen(page, () => worker.isVisible());
     // Again and again: it is silent for some seconds only until it is gone.
-    const silent = async () => {
+    await seen(page, async () => {
       await heardOf(30_000);
-      return await worker.getByText(/silent for \d+ s: stopped, or cut off\?/).count();
-    };
-    await expect.poll(silent, SLOW).toBe(1);
+      return await worker.getByText(/silent for \d+ s: stopped, or cut off\?/).isVisible();
+    });
     await heardOf(60_000);
-    await worker.waitFor({ state: 'detached', ...SLOW });
+    await seen(page, async () => (await worker.count()) === 0);
     expect(faults).toEqual([]);
   });
 });
@@ -272,16 +285,16 @@ describe.skipIf(!isOwnPossible || browser === undefined)('a Redis that is lost w
     await using redis = await startOwnRedis();
     await using fleet = await openTestFleet({ redisUrl: redis.url, prefix: 'lost' });
     await using served = await servePage(fleet.ports);
-    const { page, faults } = await browser!.open(`${served.url}/fleet`);
-    await page.getByText('No worker is connected').waitFor(SLOW);
+    await using opened = await browser!.open(`${served.url}/fleet`);
+    const { page, faults } = opened;
+    await page.getByText('No worker is connected').waitFor();
     await redis.kill();
-    await page
-      .locator('.fleet-trouble')
-      .getByText(/Redis is out of reach.*What stands below is of \d\d:\d\d:\d\d UTC/)
-      .waitFor(SLOW);
+    const trouble = page.locator('.fleet-trouble');
+    const told = trouble.getByText(/Redis is out of reach.*What stands below is of \d\d:\d\d:\d\d UTC/);
+    await seen(page, () => told.isVisible());
     expect(await page.getByRole('heading', { name: 'Processes' }).isVisible()).toBe(true);
     await redis.start();
-    await page.locator('.fleet-trouble').waitFor({ state: 'hidden', ...SLOW });
+    await seen(page, async () => !(await trouble.isVisible()));
     await page.getByRole('status').getByText('in reach again').waitFor();
     // What the browser says of each answer 503.
     expect(faults.filter((fault) => !fault.includes('503'))).toEqual([]);

@@ -5,10 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
 import { browserForTests } from '../helpers/browser.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
 import type { ServedPage } from '../helpers/web.ts';
 import { servePage, signIn } from '../helpers/web.ts';
 
@@ -19,17 +17,15 @@ const BODY = JSON.stringify({ act: 'accept-warning', job: 'measurements', vessel
 const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)("another site's page", () => {
-  let folder: TempFolder;
   let served: ServedPage;
   let evil: Server;
   let evilUrl: string;
   const said: string[] = [];
 
   beforeAll(async () => {
-    folder = await newTempFolder();
     const say = (fields: object, msg: string) => void said.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug() {}, info: say, warn: say, error: say };
-    served = await servePage({ store: createLocalStore(folder.path), jobs: JOBS, log }, { actPassword: ACT });
+    served = await servePage({ store: createMemoryStore(), jobs: JOBS, log }, { actPassword: ACT });
     // Another port of one host is another origin, but the same site: the browser sends the cookie along.
     evil = createServer((_request, answer) =>
       answer.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title><body>'),
@@ -42,12 +38,11 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     await served.close();
     evil.closeAllConnections();
     await new Promise((closed) => evil.close(closed));
-    await folder.remove();
   });
 
   /** A page of the other site, in a browser that has signed in at ours; and what ours answered. */
   async function open() {
-    const { page } = await browser!.open(evilUrl);
+    const { page, close } = await browser!.open(evilUrl);
     const [name, value] = (await signIn(served.url, ACT)).split('=') as [string, string];
     const cookie = { name, value, url: served.url, httpOnly: true, sameSite: 'Strict' as const };
     await page.context().addCookies([cookie]);
@@ -58,7 +53,7 @@ describe.skipIf(browser === undefined)("another site's page", () => {
       answers.push(`${response.request().method()} ${pathname} ${response.status()}`);
     });
     said.length = 0;
-    return { page, answers };
+    return { page, answers, close };
   }
 
   /** What was tried may be in the log, as refused. */
@@ -67,7 +62,7 @@ describe.skipIf(browser === undefined)("another site's page", () => {
   };
 
   test('acts by no form, though it is of the same host', async () => {
-    const { page, answers } = await open();
+    const { page, answers, close } = await open();
     for (const enctype of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
       await page.goto(evilUrl);
       const script = `
@@ -85,11 +80,11 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     }
     expect(answers).toEqual(Array(3).fill('POST /api/acts 403'));
     expectNothingDone();
-    await page.context().close();
+    await close();
   });
 
   test('neither acts nor reads by a script, and does not sign anybody in or out', async () => {
-    const { page, answers } = await open();
+    const { page, answers, close } = await open();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
     const ask = (path: string, options: string) =>
@@ -105,18 +100,26 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     }
     expect(await ask('/api/about', `{ credentials: 'include' }`)).toBe('thrown');
     expect(['', 'thrown']).toContain(await ask('/api/about', `{ mode: 'no-cors', credentials: 'include' }`));
+    await page.evaluate(`
+      const image = new Image();
+      const tried = new Promise((done) => { image.onerror = done; });
+      image.src = '${served.url}/api/acts';
+      navigator.sendBeacon('${served.url}/api/acts', ${JSON.stringify(BODY)});
+      tried;`);
+    const posts = () => asked.filter((each) => each === 'POST /api/acts').length;
+    await expect.poll(posts).toBe(3);
     expect(answers.filter((answer) => / 2\d\d$/.test(answer))).toEqual([]);
     // They were sent; a sign-in or an act that was done would be in the log.
-    for (const path of ['/api/acts', '/api/session', '/api/session/end'])
+    for (const path of ['/api/session', '/api/session/end'])
       expect(asked.filter((each) => each === `POST ${path}`)).toHaveLength(2);
     expectNothingDone();
     const cookies = await page.context().cookies(served.url);
     expect(cookies.map(({ value }) => value.startsWith('act.'))).toEqual([true]);
-    await page.context().close();
+    await close();
   });
 
   test('cannot show ours in a frame, nor reach into a window of ours', async () => {
-    const { page } = await open();
+    const { page, close } = await open();
     const framed = page.waitForEvent('console', (message) => /frame/i.test(message.text()));
     await page.evaluate(`
       const frame = document.createElement('iframe');
@@ -131,6 +134,6 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     // It is in another process now, and one hears of the other with a delay.
     await expect.poll(() => page.evaluate('opened.closed')).toBe(true);
     expect(await popup.evaluate('window.opener')).toBeNull();
-    await page.context().close();
+    await close();
   });
 });

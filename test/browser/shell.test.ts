@@ -1,13 +1,11 @@
 /** What every view has around it. The views here are the test's own, so that each does what is asked of the shell. */
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { browserForTests } from '../helpers/browser.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
 import { startProvider } from '../helpers/openid-provider.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
 import type { ServedPage } from '../helpers/web.ts';
 import { servePage } from '../helpers/web.ts';
 
@@ -56,40 +54,28 @@ const VIEWS = {
 const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)('the shell', () => {
-  let folder: TempFolder;
-  beforeAll(async () => {
-    folder = await newTempFolder();
-  });
-  afterAll(async () => {
-    await browser!.stop();
-    await folder.remove();
-  });
+  afterAll(() => browser!.stop());
 
   const serve = (access: Partial<WebAccess> = {}): Promise<ServedPage> =>
-    servePage({ store: createLocalStore(folder.path), jobs: JOBS as unknown as Job[] }, access);
+    servePage({ store: createMemoryStore(), jobs: JOBS as unknown as Job[] }, access);
 
   /** A page with the views above, at an address. */
-  async function open(address: string, options?: Parameters<NonNullable<typeof browser>['open']>[1]) {
-    const { page, faults } = await browser!.open('about:blank', options);
-    for (const [name, body] of Object.entries(VIEWS))
-      await page.route(`**/page/${name}/view.js`, (route) =>
-        route.fulfill({ body, contentType: 'text/javascript' }),
-      );
-    const { host } = new URL(address);
-    page.on('request', (request) => {
-      if (new URL(request.url()).host !== host) faults.push(`asked ${request.url()}`);
-    });
-    faults.length = 0;
-    await page.goto(address);
-    // Of the blank page on: what is asked of this host is no other's.
-    return { page, faultsOf: () => faults.filter((fault) => !fault.startsWith('asked: ')) };
-  }
+  const open = (address: string, options?: BrowserContextOptions) =>
+    browser!.open(address, options, (page) =>
+      Promise.all(
+        Object.entries(VIEWS).map(([name, body]) =>
+          page.route(`**/page/${name}/view.js`, (route) =>
+            route.fulfill({ body, contentType: 'text/javascript' }),
+          ),
+        ),
+      ),
+    );
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
   const seen = async (page: Page) => (await page.locator('#seen').textContent()) ?? '';
 
   test('asks who is there, then shows what the address names; a wrong password is told', async () => {
     await using served = await serve({ readPassword: READ, actPassword: ACT });
-    const { page, faultsOf } = await open(`${served.url}/coverage/measurements?from=2026-01-01`);
+    const { page, faults, close } = await open(`${served.url}/coverage/measurements?from=2026-01-01`);
     await heading(page, 'Sign in');
     expect(await page.title()).toBe('Sign in · vessel-export');
     expect(await page.getByRole('navigation').getByRole('link').count()).toBe(0);
@@ -115,13 +101,13 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await heading(page, 'Sign in');
     expect(await page.getByRole('navigation').getByRole('link').count()).toBe(0);
     expect(await page.locator('body').textContent()).not.toContain('test-lake');
-    expect(faultsOf()).toEqual([expect.stringContaining('401')]);
-    await page.context().close();
+    expect(faults).toEqual([expect.stringContaining('401')]);
+    await close();
   });
 
   test('where looking is open, one signs in to act, and out', async () => {
     await using served = await serve({ actPassword: ACT });
-    const { page, faultsOf } = await open(served.url);
+    const { page, faults, close } = await open(served.url);
     await heading(page, 'Coverage of measurements');
     expect(await seen(page)).toContain('"mayAct":false');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -133,8 +119,8 @@ describe.skipIf(browser === undefined)('the shell', () => {
     expect(await dialog.isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('"mayAct":false').waitFor();
-    expect(faultsOf()).toEqual([]);
-    await page.context().close();
+    expect(faults).toEqual([]);
+    await close();
   });
 
   test('with an own name at a provider of another site, and ends the sessions of all', async () => {
@@ -144,7 +130,7 @@ describe.skipIf(browser === undefined)('the shell', () => {
     // Another site than the provider's: what browsers keep from other sites is kept from it.
     const url = served.url.replace('127.0.0.1', 'localhost');
     provider.serves(url);
-    const { page } = await open(`${url}/coverage/measurements?from=2026-01-01`);
+    const { page, close } = await open(`${url}/coverage/measurements?from=2026-01-01`);
     const signInAs = async (login: string) => {
       await page.getByRole('link', { name: 'Sign in with your own name' }).click();
       await page.getByPlaceholder('Enter any login').fill(login);
@@ -168,12 +154,12 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await page.getByRole('button', { name: 'End all sessions…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
     await heading(page, 'Sign in');
-    await page.context().close();
+    await close();
   });
 
   test('a session that has ended leads to the sign-in, and back to where one was', async () => {
     await using served = await serve({ readPassword: READ });
-    const { page } = await open(`${served.url}/coverage/measurements`);
+    const { page, close } = await open(`${served.url}/coverage/measurements`);
     await page.getByLabel('Your name').fill('Ada');
     await page.getByLabel('Password').fill(READ);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -186,12 +172,12 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await heading(page, 'IMO9321483 2026-01-05');
     expect(await seen(page)).toBe('a/b 2');
-    await page.context().close();
+    await close();
   });
 
   test('links, steps back and forward, and a changed address mount and leave views', async () => {
     await using served = await serve();
-    const { page, faultsOf } = await open(`${served.url}/coverage/measurements`);
+    const { page, faults, close } = await open(`${served.url}/coverage/measurements`);
     await heading(page, 'Coverage of measurements');
     // Who opens the page starts at its top, where the skip link is.
     await page.keyboard.press('Tab');
@@ -232,15 +218,15 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await heading(page, 'Coverage of a<b> & "c"');
     await page.getByRole('button', { name: 'say' }).click();
     await page.getByRole('status').getByText('Forty days').waitFor();
-    expect(faultsOf()).toEqual([]);
+    expect(faults).toEqual([]);
     await page.locator('#answer').click();
     await page.waitForURL('**/api/about');
-    await page.context().close();
+    await close();
   });
 
   test('what goes wrong is said, with a way on', async () => {
     await using served = await serve({ actPassword: ACT });
-    const { page } = await open(`${served.url}/day/x/y/2026-01-05`);
+    const { page, close } = await open(`${served.url}/day/x/y/2026-01-05`);
     await heading(page, 'Not found');
     await page.goto(`${served.url}/day/broken/y/2026-01-05`);
     await heading(page, 'This view failed');
@@ -252,12 +238,12 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await heading(page, 'IMO9321483 2026-01-05');
-    await page.context().close();
+    await close();
   });
 
   test('light and dark are those of the system until one is chosen, which is kept', async () => {
     await using served = await serve();
-    const { page, faultsOf } = await open(served.url, { colorScheme: 'dark' });
+    const { page, faults, close } = await open(served.url, { colorScheme: 'dark' });
     await heading(page, 'Coverage of measurements');
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(await ground()).toBe('rgb(18, 23, 29)');
@@ -274,15 +260,15 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await heading(page, 'Coverage of measurements');
     expect(await ground()).toBe('rgb(18, 23, 29)');
     expect(await page.getByLabel('Colours').inputValue()).toBe('dark');
-    expect(faultsOf()).toEqual([]);
-    await page.context().close();
+    expect(faults).toEqual([]);
+    await close();
   });
 
   test('a name and a password in the address do not break it', async () => {
     await using served = await serve({ readPassword: READ });
     // A document of such an address may fetch nothing by a relative one, and push no absolute one without them.
     const withCredentials = served.url.replace('://', '://ada:hush%20hush@');
-    const { page, faultsOf } = await open(`${withCredentials}/coverage/measurements`);
+    const { page, faults, close } = await open(`${withCredentials}/coverage/measurements`);
     await page.getByLabel('Your name').fill('Ada');
     await page.getByLabel('Password').fill(READ);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -295,13 +281,13 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await heading(page, 'Coverage of measurements');
     expect(new URL(page.url()).search).toBe('?from=2026-01-01');
     expect(await page.content()).not.toContain('hush');
-    expect(faultsOf()).toEqual([]);
-    await page.context().close();
+    expect(faults).toEqual([]);
+    await close();
   });
 
   test('fits a telephone, and nothing moves for who wants that', async () => {
     await using served = await serve({ actPassword: ACT });
-    const { page } = await open(served.url, {
+    const { page, close } = await open(served.url, {
       viewport: { width: 360, height: 640 },
       reducedMotion: 'reduce',
     });
@@ -311,6 +297,6 @@ describe.skipIf(browser === undefined)('the shell', () => {
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).transitionDuration !== '0s').length",
     );
     expect(moving).toBe(0);
-    await page.context().close();
+    await close();
   });
 });

@@ -1,17 +1,26 @@
 import { spawnSync } from 'node:child_process';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
 import { chromium } from 'playwright-core';
+
+/** A page in a browser. Who is done with it closes it. */
+export interface OpenedPage extends AsyncDisposable {
+  readonly page: Page;
+  readonly faults: string[];
+  close(): Promise<void>;
+}
 
 /** A real browser for tests. */
 export interface TestBrowser {
   /**
-   * A page of a context of its own, at an address. It may ask nothing of other hosts, and neither throw nor log an error:
-   * what it did of that is in `faults`.
+   * A page at an address, without cookies, storage or routes of others. It may ask nothing of other hosts, and neither throw
+   * nor log an error: what it did of that is in `faults`. With `options` it has a context of its own, without them one that
+   * was closed before: a new one costs more than most tests do with it. `prepare` comes before its first request.
    */
   open(
     url: string,
     options?: BrowserContextOptions,
-  ): Promise<{ readonly page: Page; readonly faults: string[] }>;
+    prepare?: (page: Page) => Promise<unknown>,
+  ): Promise<OpenedPage>;
   stop(): Promise<void>;
 }
 
@@ -35,25 +44,59 @@ export async function browserForTests(): Promise<TestBrowser | undefined> {
   }
   const args = ['--no-sandbox', '--disable-dev-shm-usage'];
   const browser: Browser = await chromium.launch({ executablePath, headless: true, args });
+  const viewport = { width: 1280, height: 800 };
+  const closed: Page[] = [];
+
+  async function newPage(options?: BrowserContextOptions): Promise<Page> {
+    const context = await browser.newContext({ viewport, ...options });
+    context.setDefaultTimeout(PATIENCE_MS);
+    return await context.newPage();
+  }
+
   return {
-    async open(url, options = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-      context.setDefaultTimeout(PATIENCE_MS);
-      const page = await context.newPage();
-      const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(`thrown: ${error.message}`));
-      page.on('console', (message) => {
-        if (message.type() === 'error') faults.push(`logged: ${message.text()}`);
-      });
-      const { host } = new URL(url);
-      page.on('request', (request) => {
-        const asked = new URL(request.url());
-        if (asked.host !== host && !/^(?:data|blob):$/.test(asked.protocol))
-          faults.push(`asked: ${request.url()}`);
-      });
+    async open(url, options, prepare) {
+      const page = (options === undefined ? closed.pop() : undefined) ?? (await newPage(options));
+      const { faults, unwatch } = watchFaults(page, new URL(url).host);
+      await prepare?.(page);
       await page.goto(url);
-      return { page, faults };
+      const close = async () => {
+        unwatch();
+        if (options !== undefined) return await page.context().close();
+        await clean(page);
+        closed.push(page);
+      };
+      return { page, faults, close, [Symbol.asyncDispose]: close };
     },
     stop: () => browser.close(),
   };
+}
+
+function watchFaults(page: Page, host: string): { readonly faults: string[]; unwatch(): void } {
+  const faults: string[] = [];
+  const onError = (error: Error) => void faults.push(`thrown: ${error.message}`);
+  const onMessage = (message: ConsoleMessage) => {
+    if (message.type() === 'error') faults.push(`logged: ${message.text()}`);
+  };
+  const onRequest = (request: Request) => {
+    const asked = new URL(request.url());
+    if (asked.host !== host && !/^(?:data|blob):$/.test(asked.protocol))
+      faults.push(`asked: ${request.url()}`);
+  };
+  page.on('pageerror', onError).on('console', onMessage).on('request', onRequest);
+  const unwatch = () =>
+    void page.off('pageerror', onError).off('console', onMessage).off('request', onRequest);
+  return { faults, unwatch };
+}
+
+/** As if nobody had used it. */
+async function clean(page: Page): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.clearCookies();
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.mouse.move(0, 0);
+  // Of the same site, so that its process stays: a blank page has another.
+  const { origin } = new URL(page.url());
+  await page.goto(`${origin}/page/icon.svg`).catch(() => page.goto('about:blank'));
 }

@@ -76,11 +76,15 @@ export function createMemoryStore(): ObjectStore {
     list: (prefix) => eachOf(store.listPages(prefix)),
     async *listPages(prefix) {
       checkPrefix(prefix);
-      const found = [...objects].filter(([key]) => key.startsWith(prefix));
-      const page = found.map(([key, { bytes, version, modifiedMs }]): ListedObject => {
-        return { key, sizeBytes: bytes.length, modifiedMs, tag: version };
-      });
-      yield page.sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
+      const found: { readonly name: Buffer; readonly listed: ListedObject }[] = [];
+      for (const [key, { bytes, version, modifiedMs }] of objects)
+        if (key.startsWith(prefix))
+          found.push({
+            name: Buffer.from(key),
+            listed: { key, sizeBytes: bytes.length, modifiedMs, tag: version },
+          });
+      found.sort((a, b) => Buffer.compare(a.name, b.name));
+      yield found.map(({ listed }) => listed);
     },
     folderState: async () => undefined,
     async createUpload(key, nonce) {

@@ -9,6 +9,8 @@ export default mergeConfig(
       include: [
         'test/long/**/*.test.ts',
         'test/browser/coverage-large.test.ts',
+        'test/browser/day.test.ts',
+        'test/package.test.ts',
         'test/crash/*.test.ts',
         'test/integration/*-chaos.test.ts',
         'test/integration/late-writes.test.ts',

@@ -1,7 +1,8 @@
 /** A fleet for tests of its page: a service, a lake, and processes that report, each on connections of its own. */
 import { rm } from 'node:fs/promises';
 import type { AppOverrides } from '../../src/app.ts';
-import { silentLog } from '../../src/core/model/index.ts';
+import type { Clock } from '../../src/core/model/index.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
 import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';
 import type { VesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
@@ -18,8 +19,17 @@ import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../help
 export const FLEET_OVERRIDES: AppOverrides = {
   encoderThreads: 0,
   sliceTargetRows: 300,
-  clientLimits: { headersTimeoutMs: 1_500, retry: { baseDelayMs: 2, maxDelayMs: 20, maxAttempts: 1_000 } },
+  clientLimits: { headersTimeoutMs: 500, retry: { baseDelayMs: 2, maxDelayMs: 20, maxAttempts: 1_000 } },
 };
+
+/** A process reports ten times as often. */
+const TICK_MS = 2_000;
+const REPORTING: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === TICK_MS ? ms / 10 : ms, signal),
+};
+/** What one look has seen is told to others for a tenth of the time. */
+const LOOKING: Clock = { ...systemClock, monotonicMs: () => 10 * systemClock.monotonicMs() };
 
 export interface TellingProcess extends AsyncDisposable {
   readonly news: FleetNews;
@@ -76,7 +86,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
   const config = loadConfig(env);
   const fleet = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
   const { app } = fleet;
-  const { clock, log, self, apiVersion, version } = app.ports;
+  const { log, self, apiVersion, version } = app.ports;
   const closers: (() => Promise<void>)[] = [];
   let toAnswer = Number.POSITIVE_INFINITY;
   service.faults = ({ family, range }) => {
@@ -96,7 +106,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
   ) {
     const news = createFleetNews({
       reporter: createFleetReporter(of),
-      clock,
+      clock: REPORTING,
       log: silentLog,
       self: { host: 'north', version, ...self },
       active,
@@ -117,7 +127,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     env,
     fleet,
     ports: {
-      ...{ store: app.store, jobs: config.jobs, clock, log, self, apiVersion, version },
+      ...{ store: app.store, jobs: config.jobs, clock: LOOKING, log, self, apiVersion, version },
       fleet,
     },
     holdAfter: (requests) => {

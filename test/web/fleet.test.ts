@@ -7,7 +7,7 @@ import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { runCommand } from '../../src/cli/commands/run.ts';
 import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
 import { workerCommand } from '../../src/cli/commands/worker.ts';
-import { addDays } from '../../src/core/model/index.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/read-queue.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
@@ -73,7 +73,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
     return answer.json();
   };
   /** Asks until it is so. */
-  const askUntil = async (isSo: (answer: FleetAnswer) => boolean, interval = 200): Promise<FleetAnswer> => {
+  const askUntil = async (isSo: (answer: FleetAnswer) => boolean, interval = 50): Promise<FleetAnswer> => {
     let last: FleetAnswer | undefined;
     await expect
       .poll(
@@ -130,7 +130,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
     const second = await askUntil(({ running }) => {
       fleet.holdAfter(1);
       return (running[0]?.rows ?? 0) > one!.rows!;
-    }, 2_000);
+    }, 500);
     expect(second.running[0]!.rowsKnown).toBe(one!.rowsKnown);
     fleet.release();
     const last = await askUntil(({ running }) => running.length === 0);
@@ -307,7 +307,11 @@ describe.skipIf(server === undefined)('the fleet', () => {
       return connection.run(...call);
     };
     const counted = await serve({
-      ports: { ...fleet.ports, fleet: { ...fleet.fleet, connection: { ...connection, run } } },
+      ports: {
+        ...fleet.ports,
+        clock: systemClock,
+        fleet: { ...fleet.fleet, connection: { ...connection, run } },
+      },
     });
     const answers = await Promise.all(Array.from({ length: 50 }, () => counted.inject('/fleet')));
     expect(new Set(answers.map(({ body }) => body)).size).toBe(looks);
@@ -340,7 +344,7 @@ test.skipIf(server === undefined)(
         return isSo(answer) || { ...answer, requests: [] };
       };
       // The scheduler looks at each minute.
-      await expect.poll(look, { interval: 300 }).toBe(true);
+      await expect.poll(look, { interval: 100 }).toBe(true);
     };
     await defineBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
     fleet.holdAfter(0);
@@ -395,7 +399,7 @@ test.skipIf(server === undefined)(
     const screen = { write: () => true } as unknown as NodeJS.WriteStream;
     const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
     const range = { from: '2026-01-05', to: '2026-01-07' };
-    const look = { interval: 300 };
+    const look = { interval: 100 };
     try {
       fleet.holdAfter(1);
       const running = runCommand(context, [], { ...range, vessel: [VESSEL] }, FLEET_OVERRIDES);

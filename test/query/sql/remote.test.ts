@@ -10,20 +10,19 @@ import { chooseColumns } from '../../../src/query/views/wide-columns.ts';
 import { defineJobs } from '../../../src/runtime/config/jobs.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
-import { DATE, newLake, OTHER_VESSEL, VESSEL } from '../../helpers/run.ts';
+import type { JobFile } from '../../helpers/run.ts';
+import { DATE, OTHER_VESSEL, VESSEL } from '../../helpers/run.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
 import { awsEnv } from '../../helpers/s3-client.ts';
 import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
-import { exportViewLake, JOBS, NEXT_DATE, startViewService } from '../views/view-lake.ts';
+import { JOBS, NEXT_DATE, openViewLakes } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 
 const s3 = await s3ForTests();
 const { signal } = new AbortController();
 
 describe.skipIf(s3 === undefined)('on S3', () => {
-  let service: TestService;
-  let folder: TestLake;
+  let lakes: Awaited<ReturnType<typeof openViewLakes<'plain' | 'delta'>>>;
   let lakeUrl: string;
   let env: Record<string, string>;
   let drop: () => Promise<void>;
@@ -32,7 +31,6 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   let session: LakeSession;
   let here: LakeSession;
   let local: ObjectStore;
-  let tables: TestLake;
   let tableStores: ObjectStore[];
   let tableSessions: LakeSession[];
   /** Objects that were read since they were last looked at. */
@@ -55,12 +53,11 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   }
 
   beforeAll(async () => {
-    service = await startViewService();
+    lakes = await openViewLakes('plain', 'delta');
     const bucket = await s3!.newBucket();
     drop = bucket.drop;
     lakeUrl = `s3://${bucket.bucket}/lake`;
     env = awsEnv(s3!);
-    await exportViewLake(service, lakeUrl, env);
     const open = await openStore(lakeUrl, env);
     const getRange: ObjectStore['getRange'] = (key, from, to) => {
       read.add(key);
@@ -68,15 +65,12 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     };
     store = { ...bound(open), getRange };
     temp = await newTempFolder();
-    folder = await newLake();
-    // The same lake in a folder.
-    local = await openStore(folder.url, {});
-    for await (const { key } of open.list('')) await local.put(key, (await open.get(key))!.bytes);
-    // And as tables, there and here.
-    await exportViewLake(service, `s3://${bucket.bucket}/table`, { ...env, LAKE_LAYOUT: 'delta' });
-    tables = await newLake();
-    await exportViewLake(service, tables.url, { LAKE_LAYOUT: 'delta' });
-    tableStores = [await openStore(`s3://${bucket.bucket}/table`, env), await openStore(tables.url, {})];
+    local = await openStore(lakes.lakes.plain.url, {});
+    await copy(local, open);
+    // And as tables, here and there.
+    const table = await openStore(lakes.lakes.delta.url, {});
+    tableStores = [await openStore(`s3://${bucket.bucket}/table`, env), table];
+    await copy(table, tableStores[0]!);
     tableSessions = await Promise.all(tableStores.map((one) => openSession(one)));
     session = await openSession(store);
     here = await openSession(local);
@@ -86,12 +80,11 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     await here.close();
     for (const one of tableSessions) await one.close();
     for (const one of tableStores) await one.close();
-    await tables[Symbol.asyncDispose]();
     expect(await readdir(temp.path)).toEqual([]);
     await temp.remove();
     await store.close();
-    await service.close();
-    await folder[Symbol.asyncDispose]();
+    await local.close();
+    await lakes[Symbol.asyncDispose]();
     await drop();
   });
 
@@ -248,9 +241,13 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     const place = { lakeUrl, env: { ...env, TEMP_DIR: temp.path } };
     const remote = await runSql(place, sql, { csv: true });
     expect(remote).toMatchObject({ code: 0, stderr: '' });
-    expect(remote.stdout).toBe((await runSql({ lakeUrl: folder.url }, sql, { csv: true })).stdout);
+    expect(remote.stdout).toBe((await runSql({ lakeUrl: lakes.lakes.plain.url }, sql, { csv: true })).stdout);
   });
 });
+
+async function copy(from: ObjectStore, to: ObjectStore): Promise<void> {
+  for await (const { key } of from.list('')) await to.put(key, (await from.get(key))!.bytes);
+}
 
 /** Its methods as functions that stand alone. */
 function bound(store: ObjectStore): ObjectStore {

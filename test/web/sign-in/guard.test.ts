@@ -412,20 +412,17 @@ describe('who guesses', () => {
     expect(lines).toMatchObject([{ name: user.name }]);
   });
 
-  test.for([
-    ['nothing', ''],
-    ['no JSON', '{'],
-    ['no object', '[]'],
-    ['null', 'null'],
-    ['no name', JSON.stringify({ password: READ })],
-    ['a name that cannot be seen', JSON.stringify({ name: ' \u200b\n', password: READ })],
-    ['a password that is no text', JSON.stringify({ name: 'Ada', password: { length: 12 } })],
-    ['too much', JSON.stringify({ name: 'Ada', password: 'x'.repeat(100_000) })],
-  ] as const)('is told what is wrong with %s', async ([what, body]) => {
+  test('is told what is wrong', async () => {
     await using page = await serve({ readPassword: READ });
-    const answer = await ask(`${page.url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
-    expect(answer.status).toBe(what === 'too much' ? 413 : 400);
-    expect(codeIn(answer)).toBe('usage');
+    for (const body of [
+      ...['', '{', '[]', 'null', JSON.stringify({ password: READ })],
+      JSON.stringify({ name: ' \u200b\n', password: READ }),
+      JSON.stringify({ name: 'Ada', password: { length: 12 } }),
+      JSON.stringify({ name: 'Ada', password: 'x'.repeat(100_000) }),
+    ]) {
+      const answer = await ask(`${page.url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+      expect([answer.status, codeIn(answer)], body).toEqual([body.length > 100_000 ? 413 : 400, 'usage']);
+    }
   });
 });
 
