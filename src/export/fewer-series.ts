@@ -175,7 +175,7 @@ export async function readSelectedSeries(
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
     if (object === undefined) return undefined;
-    const { readSeriesNames } = await import('../source/decode/parquet.ts');
+    const { readSeriesNames } = await import('../source/decode/series-names.ts');
     try {
       return { names: readSeriesNames(object.bytes) };
     } catch {

@@ -7,7 +7,7 @@
 import { addDays, type Job, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
 import { createRequestStats, type RequestStats } from '../source/fetch/exchange.ts';
-import { discoverVessels } from '../source/vessels.ts';
+import { discoverVessels } from '../source/metadata.ts';
 import type { VesselTrouble } from './events.ts';
 import type { ExportPorts } from './ports.ts';
 

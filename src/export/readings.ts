@@ -149,7 +149,7 @@ async function readParquet(
     sink.onBatch(batch);
     await sealReady(options);
   };
-  const { decodeParquetReadings } = await import('../source/decode/parquet.ts');
+  const { decodeParquetReadings } = await import('../source/decode/parquet-readings.ts');
   const maxRows = maxRowsOf(options, range);
   await decodeParquetReadings(body, options.dictionary, onBatch, maxRows === undefined ? {} : { maxRows });
 }

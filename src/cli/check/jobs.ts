@@ -5,9 +5,8 @@ import { type Job, vesselOf } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import { askMetadata } from '../../source/metadata.ts';
+import { askMetadata, discoverVessels } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
-import { discoverVessels } from '../../source/vessels.ts';
 import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */

@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
-import { rowAdder } from '../../parquet/write/nested-rows.ts';
-import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile, rowAdder } from '../../parquet/write/plain-file.ts';
 import type { ObjectStore, PartRef } from '../../store/store.ts';
 import type { Action, AddFile } from './actions.ts';
 import { wireForm } from './actions.ts';

@@ -2,7 +2,7 @@
 import { DataError } from '../../core/errors.ts';
 import { FLAT_DOMAINS, type Job, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
 import { namesByDomain } from '../../source/decode/index.ts';
-import type { SnapshotSeries } from '../../source/decode/parquet.ts';
+import type { SnapshotSeries } from '../../source/decode/series-names.ts';
 
 export const VALUE_TYPES = ['number', 'text', 'json'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];

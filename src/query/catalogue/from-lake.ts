@@ -8,7 +8,7 @@ import { unlessDamaged } from '../../lake/json.ts';
 import { readDetail, readReceipt } from '../../lake/ledger/ledger.ts';
 import { knownDays, lastReceiptDates } from '../../lake/ledger/newest-days.ts';
 import { parseTimestampText } from '../../source/decode/index.ts';
-import { readSnapshot } from '../../source/decode/parquet.ts';
+import { readSnapshot } from '../../source/decode/series-names.ts';
 import { expressionFor } from '../../source/series.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { JobMembers, SeriesEntry, VesselEntry } from './entries.ts';

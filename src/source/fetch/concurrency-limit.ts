@@ -84,10 +84,7 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
   };
 }
 
-/**
- * Layer: hold a slot from before the request until its body has ended or its socket is closed, but not while
- * `consume` does other work after the body. Tells the concurrency limit of every 429.
- */
+/** Layer: hold a slot from before the request until its body has ended or its socket is closed. Tells the limit of every 429. */
 export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: Clock, next: Send): Send {
   return async (attempt) => {
     const slot = await concurrencyLimit.acquire(attempt.signal);

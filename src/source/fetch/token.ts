@@ -12,7 +12,6 @@ import {
   type TokenRequestOptions,
 } from './token-request.ts';
 
-/** A bearer token and what is known of it. */
 interface AccessToken {
   readonly text: string;
   /** On the monotonic clock, as are all times. */
@@ -50,13 +49,12 @@ const REFUSAL_MEMORY_MS = 10_000;
 
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
-  const { clock, log } = options;
-  const { clientId, clientSecret } = options;
+  const { clock, log, clientId, clientSecret } = options;
   const presentSecret = () => (typeof clientSecret === 'string' ? clientSecret : clientSecret());
   let secret = presentSecret();
   let credentials = new BasicCredentials(clientId, secret);
   let former: readonly string[] = [];
-  const tokens: string[] = [];
+  let tokens: readonly string[] = [];
   const secrets = () => [...credentials.secrets, ...former, ...tokens];
   let held: AccessToken | undefined;
   let pending: Promise<AccessToken> | undefined;
@@ -80,8 +78,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       .then((issued) => {
         held = describeToken(issued, clock);
         // The one before may still be in messages about requests under way.
-        tokens.unshift(issued.text);
-        tokens.length = Math.min(tokens.length, 3);
+        tokens = [issued.text, ...tokens].slice(0, 3);
         return held;
       })
       .catch((error: unknown) => {
@@ -124,10 +121,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   };
 }
 
-/**
- * When to renew a token: early by a fifth of its life, at most five minutes. It began when it was asked for, at the
- * earliest; it counts in whole seconds, so up to one more may be gone.
- */
+/** Renewed early by a fifth of its life, at most five minutes. Whole seconds count, so up to one more may be gone. */
 function describeToken({ text, expiresIn, sentMs }: IssuedToken, clock: Clock): AccessToken {
   const lifetimeMs = Math.max(0, lifetimeOf(text, expiresIn, clock.nowMs()) - 1_000);
   return {
@@ -157,10 +151,9 @@ export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
 }
 
 /**
- * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError
- * for a token that the service refuses although it has worked, or was kept for a while; RetriableError for one that
- * had expired by the time of the answer (`token-expired`), or did not come (`token-late`); and FatalError
- * `credentials-refused` for a new one that is refused.
+ * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError for one that is refused
+ * although it has worked, or was kept for a while; RetriableError for one that had expired by the time of the answer (`token-expired`), or
+ * did not come (`token-late`); FatalError `credentials-refused` for a new one that is refused.
  */
 export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Send): Send {
   return async (attempt) => {

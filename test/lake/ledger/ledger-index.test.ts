@@ -11,8 +11,8 @@ import { createIndexJournal, type IndexJournal } from '../../../src/lake/ledger/
 import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
 import { createByteSink, putBytes } from '../../../src/parquet/write/byte-sink.ts';
-import { PARQUET_MAGIC, readMetadata } from '../../../src/parquet/write/parquet-tail.ts';
-import { putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
+import { readMetadata } from '../../../src/parquet/write/parquet-tail.ts';
+import { PARQUET_MAGIC, putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
