@@ -162,12 +162,14 @@ export async function dayVersions(
       return undefined;
     });
     if (add === undefined) return;
-    const at = new Date(entries.find((entry) => entry.version === version)?.modifiedMs ?? add.modifiedMs);
+    const at = new Date(
+      entries.find((entry) => entry.version === version)?.modifiedMs ?? add.modificationTime,
+    );
     found.set(add.key, {
       version,
       at: at.toISOString(),
       rows: rowsOf(add),
-      sizeBytes: add.sizeBytes,
+      sizeBytes: add.size,
       isCurrent: add.key === receipt?.object?.key,
     });
   }

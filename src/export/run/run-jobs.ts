@@ -105,8 +105,7 @@ async function openTasks(
   const onResult = (result: DayResult) => onEvent({ kind: 'day-result', result });
   const range = { vessels, from, to };
   const { days, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['settingsHash', 'proof', 'rows'],
-    project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
+    members: ['rows'],
     writeIndex: true,
   });
   const unreadable = new Set(damaged.map(({ day }) => formatVesselDay(day)));
