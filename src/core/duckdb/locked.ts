@@ -34,7 +34,7 @@ export async function openLockedDuckDb(options: LockedOptions) {
   try {
     // Whether a file may be read is asked of the text of a pattern first, and then of what it matches.
     const folders = [options.tempDir, ...options.readableDirs].flatMap((path) => [path, asPattern(path)]);
-    const allowed = joinSql([...new Set(folders)].map(duckdbText.literal), sql`, `);
+    const allowed = joinSql([...new Set(folders)].map(duckdbText.literal));
     await connection.run(sql`SET allowed_directories = [${allowed}]`);
     await connection.run(sql`SET enable_external_access = false`);
     if (options.withoutOptimizers !== undefined)

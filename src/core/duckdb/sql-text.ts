@@ -20,7 +20,7 @@ export function sql(written: TemplateStringsArray, ...parts: readonly (Sql | num
   return String.raw({ raw: written }, ...parts) as Sql;
 }
 
-export function joinSql(parts: readonly Sql[], separator: Sql): Sql {
+export function joinSql(parts: readonly Sql[], separator: Sql = sql`, `): Sql {
   return parts.join(separator) as Sql;
 }
 
