@@ -132,6 +132,7 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
+/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
 /** What the log says wrongly of a file that is there. */
@@ -171,6 +172,7 @@ export interface Finding {
   readonly next: string;
 }
 
+/** Something to know that is no difference. */
 export interface VerifyWarning {
   /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];

@@ -56,7 +56,7 @@ export interface LedgerReading {
   fetched: number;
 }
 
-export interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
+interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
   readonly receipts: Pick<DayMap<IndexedPart<M>>, 'get' | 'size' | 'values'>;
 }
 
