@@ -146,14 +146,15 @@ export async function perform(
   try {
     await program.parseAsync([...argv]);
     return code;
-  } catch (error) {
+  } catch (thrown) {
     if (lost.code !== undefined) return lost.code;
+    // What went wrong first counts, whatever closing has met after it.
+    const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
     report(error, log, context.stderr);
     return exitCodeOf(error);
   }
 }
 
-/** What a command ended with, as a line of the log where there is one. */
 function report(error: unknown, log: Log | undefined, stderr: Screen): void {
   if (error instanceof CommanderError) return;
   if (error instanceof CancelledError) {

@@ -1,4 +1,4 @@
-/** What may be wrong with an answer of the source, and what may mend it. */
+/** What may be wrong with an answer of the source, and what may help. */
 import { DataError, HttpStatusError, RetriableError, shortName } from '../core/errors.ts';
 import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay, MAX_SERIES, microsToIso } from '../core/model/index.ts';
@@ -17,19 +17,13 @@ export class UnknownSeriesError extends DataError {
 }
 
 /** Statistics tell a value of one window twice: nobody knows which is right. `of`: whose they are. */
-export function repeatedResult(
-  of: string,
-  aggregation: string,
-  timeSeriesId: string,
-  windowMicros: Micros,
-): DataError {
+export function repeatedResult(of: string, aggregation: string, timeSeriesId: string, windowMicros: Micros) {
   return new DataError(
     'repeated-result',
     `${of}: got '${aggregation}' of series ${shortName(timeSeriesId)} twice for the window at ${microsToIso(windowMicros)}, expected once; report it to the operator of the query service`,
   );
 }
 
-/** An answer names more series than a vessel-day may have. */
 export function tooManySeries(): DataError {
   return new DataError(
     'too-many-series',
@@ -38,9 +32,8 @@ export function tooManySeries(): DataError {
 }
 
 /**
- * The error to throw inside an exchange for what a decoder found in its answer, with what was asked. A body that
- * ends too soon although HTTP calls it whole, or whose checksums are wrong (something on the way cut or changed it), is
- * worth another try, so it becomes a RetriableError.
+ * The error to throw inside an exchange for what a decoder found in its answer, with what was asked. A body that something on the way has
+ * cut or changed is worth another try, so it becomes a RetriableError.
  */
 export function answerFault(
   error: unknown,
@@ -57,16 +50,10 @@ export function answerFault(
   return new DataError(error.code, message, options);
 }
 
-/**
- * May asking for less at once avoid this failure of a request? Whatever kept its answer from coming may be its length,
- * unless nobody was there to answer, or the row of failures that it belongs to is over.
- */
+/** May asking for less at once avoid this failure? Not where nobody was there to answer, or the row of failures is over. */
 export function mayFitInHalves(error: unknown, streak: Readonly<FailureStreak>): boolean {
   if (error instanceof HttpStatusError) return error.status === 400 || error.status === 413;
   if (error instanceof DataError) return error.code === 'page-too-large';
-  return error === streak.gaveUpOn && !streak.isOver && isServiceFault(error);
-}
-
-function isServiceFault(error: unknown): boolean {
-  return error instanceof RetriableError && unreachableCode(error) === undefined;
+  const isServiceFault = error instanceof RetriableError && unreachableCode(error) === undefined;
+  return isServiceFault && error === streak.gaveUpOn && !streak.isOver;
 }

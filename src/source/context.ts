@@ -5,7 +5,6 @@ import type { QueryClient } from './fetch/client.ts';
 import { createRequestStats, type RequestStats } from './fetch/exchange.ts';
 import { createFailureStreak, type FailureStreak } from './fetch/retry.ts';
 
-/** What asking the source takes. */
 export interface SourcePorts {
   readonly client: QueryClient;
   readonly log: Log;
@@ -48,7 +47,6 @@ export interface ResolvedSeries {
   readonly others: readonly OtherSeries[];
 }
 
-/** A series of another vessel. */
 export interface OtherSeries {
   readonly timeSeriesId: string;
   readonly id: string;

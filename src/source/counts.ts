@@ -1,6 +1,4 @@
-/** How many readings the source has of a day's series. */
-
-import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import type { CountedRow, Micros, TimeRange } from '../core/model/index.ts';
 import {
   createSeriesDictionary,
   DayCounts,
@@ -13,24 +11,18 @@ import {
 import { CountsDisagreeError, describeSpan } from '../core/proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
 import { type ResolvedSeries, type SourceContext, seriesName } from './context.ts';
-import { createReadingDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
+import { createReadingDecoder } from './decode/index.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
-import { collectStatistics } from './statistics.ts';
+import { addToWindow, COUNTED, type CountedWindow, collectStatistics } from './statistics.ts';
 
 /** What the rows of one series say of one hour: numbers, for a large vessel-day has a million of these. */
-interface HourWindow {
-  count?: number;
-  first_time?: Micros;
-  last_time?: Micros;
-  /** What cannot be true of one window. */
-  fault?: string;
+interface HourWindow extends CountedWindow {
+  /** The begin of a window that is none of an hour. */
+  oddMicros?: Micros;
 }
 
-/**
- * Readings per series and hour of the day, with first and last time, by the source's own statistics. The hour is that
- * of the window. Throws CountsDisagreeError where the statistics contradict themselves.
- */
+/** Readings per series and hour of the day by the source's statistics. Throws CountsDisagreeError where they contradict themselves. */
 export async function askDayCounts(
   context: SourceContext,
   { expressions, idOf }: Pick<ResolvedSeries, 'expressions' | 'idOf'>,
@@ -38,13 +30,10 @@ export async function askDayCounts(
   const range = dayRange(context.day.date);
   const { counts, windows } = await collectStatistics(
     context,
-    {
-      ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'] },
-      ...{ window: '1h', windowMicros: MICROS_PER_HOUR },
-    },
+    { expressions, range, aggregations: COUNTED, window: '1h', windowMicros: MICROS_PER_HOUR },
     (): GatheredHours => ({ counts: new DayCounts(range.fromMicros, idOf.size), windows: new Map() }),
     (gathered, row) => {
-      if (isWithin(range, row.timestampMicros)) readWindow(windowOf(gathered, row), row);
+      if (isWithin(range, row.timestampMicros)) addToWindow(windowOf(gathered, row), row);
     },
     (gathered, row) => {
       if (isWithin(range, row.timestampMicros)) addCounted(gathered, row);
@@ -66,7 +55,6 @@ export async function askDayCounts(
   return counts;
 }
 
-/** Windows of hours as they come. */
 interface GatheredHours {
   /** Those that came in one row and can be true. */
   readonly counts: DayCounts;
@@ -84,17 +72,10 @@ function addCounted(gathered: GatheredHours, row: CountedRow): void {
     !isPossible(count, firstMicros, lastMicros, timestampMicros) ||
     windows.get(id)?.has(hour) === true ||
     counts.hasHour(id, hour);
-  if (!isOdd) {
-    counts.addHour(id, hour, count, firstMicros, lastMicros);
-    return;
-  }
-  const window = windowOf(gathered, row);
-  putValue(window, 'count', count);
-  putValue(window, 'first_time', firstMicros);
-  putValue(window, 'last_time', lastMicros);
+  if (isOdd) addToWindow(windowOf(gathered, row), row);
+  else counts.addHour(id, hour, count, firstMicros, lastMicros);
 }
 
-/** The window that a row belongs to, with what is known of it. */
 function windowOf(
   { counts, windows }: GatheredHours,
   { id, timestampMicros }: Pick<CountedRow, 'id' | 'timestampMicros'>,
@@ -110,23 +91,8 @@ function windowOf(
       ? {}
       : { count: counted.count, first_time: counted.firstMicros, last_time: counted.lastMicros });
   hours.set(hour, window);
-  if (sinceMidnight % MICROS_PER_HOUR !== 0)
-    window.fault = `a window that begins at ${microsToIso(timestampMicros)}`;
+  if (sinceMidnight % MICROS_PER_HOUR !== 0) window.oddMicros = timestampMicros;
   return window;
-}
-
-/** The older version sends a row for each value. */
-function readWindow(window: HourWindow, { values }: StatisticsRow): void {
-  for (const [aggregation, text] of values) {
-    if (text === 'null') continue;
-    if (aggregation !== 'count' && aggregation !== 'first_time' && aggregation !== 'last_time') continue;
-    putValue(window, aggregation, aggregation === 'count' ? parseInt64Text(text) : parseTimestampText(text));
-  }
-}
-
-function putValue(window: HourWindow, aggregation: 'count' | 'first_time' | 'last_time', value: number) {
-  if (window[aggregation] !== undefined) window.fault ??= `'${aggregation}' twice`;
-  window[aggregation] = value;
 }
 
 /** Can a count above zero have these times in the hour from `fromMicros`? */
@@ -137,12 +103,12 @@ function isPossible(count: number, firstMicros: Micros, lastMicros: Micros, from
   return isOne && isOrdered && lastMicros < fromMicros + MICROS_PER_HOUR;
 }
 
-/** What about the window of an hour cannot be true. */
 function faultOf(
-  { count, first_time: firstMicros, last_time: lastMicros, fault }: HourWindow,
+  { count, first_time: firstMicros, last_time: lastMicros, oddMicros, repeated }: HourWindow,
   fromMicros: Micros,
 ): string | undefined {
-  if (fault !== undefined) return fault;
+  if (oddMicros !== undefined) return `a window that begins at ${microsToIso(oddMicros)}`;
+  if (repeated !== undefined) return `'${repeated}' twice`;
   if (count !== undefined && count < 0) return `a count of ${count}`;
   const said = count === undefined ? 'no count' : `a count of ${count}`;
   if (count === undefined || count === 0) {
@@ -154,10 +120,7 @@ function faultOf(
   return `${said} and the first and last times ${describeSpan({ firstMicros, lastMicros })}`;
 }
 
-/**
- * A day that counts zero is confirmed by asking for its readings, since statistics that say nothing prove nothing:
- * one request over the whole day, ended at the first reading that lies in it. Throws CountsDisagreeError naming it.
- */
+/** A day that counts zero is confirmed by asking for its readings, until the first one. Throws CountsDisagreeError naming it. */
 export async function confirmEmpty(context: SourceContext, series: ResolvedSeries): Promise<void> {
   const { day } = context;
   let reading: string | undefined;

@@ -5,36 +5,32 @@ import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
 import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 import { idExpressions } from './series.ts';
-import { collectStatistics } from './statistics.ts';
+import { COUNTED, collectStatistics } from './statistics.ts';
 
 /** What every series has, and what only series of numbers have. */
-const VALUES_OF_ANY = ['first_val', 'last_val'];
-const VALUES_OF_NUMBERS = ['min', 'max', 'sum'];
+const OF_ANY = [...COUNTED, 'first_val', 'last_val'];
+const OF_NUMBERS = ['min', 'max', 'sum'];
 
 interface ValuesQuestion {
   /** Series that are known to hold numbers only. */
   readonly numeric: readonly string[];
-  /** Default: the whole day. */
   readonly range?: TimeRange;
 }
 
 /**
- * Count, times and values per series over the day, or a part of it. Minimum, maximum and sum are asked of `numeric`
- * series only: the service does not support them for JSON, and may refuse a request that asks. One request where all
- * series are numeric, or none is, else two. Throws DataError `repeated-result`.
+ * Count, times and values per series over the day, or a part of it. Minimum, maximum and sum are asked of `numeric` series only: the
+ * service may refuse them for JSON. One request where all series are numeric, or none is, else two. Throws DataError `repeated-result`.
  */
 export async function askValues(
   context: SourceContext,
   series: ResolvedSeries,
   { numeric, range }: ValuesQuestion,
 ): Promise<ReadonlyMap<string, SourceSeries>> {
-  const ofAny = ['count', 'first_time', 'last_time', ...VALUES_OF_ANY];
   if (numeric.length === series.idOf.size)
-    return toSeries(await askOnce(context, series.expressions, [...ofAny, ...VALUES_OF_NUMBERS], range));
-  const answered = await askOnce(context, series.expressions, ofAny, range);
+    return toSeries(await askOnce(context, series.expressions, [...OF_ANY, ...OF_NUMBERS], range));
+  const answered = await askOnce(context, series.expressions, OF_ANY, range);
   if (numeric.length > 0) {
-    const asked = ['count', ...VALUES_OF_NUMBERS];
-    const numbers = await askOnce(context, idExpressions(numeric), asked, range);
+    const numbers = await askOnce(context, idExpressions(numeric), ['count', ...OF_NUMBERS], range);
     for (const [id, values] of numbers) {
       const known = answered.get(id);
       // Readings that came between the two requests: what the second says is of another state.
@@ -45,10 +41,7 @@ export async function askValues(
   return toSeries(answered);
 }
 
-/**
- * One window: of the day, aligned to midnight, so that it does not matter whether `to` is inclusive; or of just the
- * part.
- */
+/** One window: of the day, aligned to midnight, so that it does not matter whether `to` is inclusive; or of just the part. */
 function askOnce(
   context: SourceContext,
   expressions: readonly string[],
@@ -74,16 +67,13 @@ function askOnce(
 }
 
 function toSeries(answered: ReadonlyMap<string, AnsweredValues>): ReadonlyMap<string, SourceSeries> {
-  const series = new Map<string, SourceSeries>();
-  for (const [id, values] of answered) {
-    series.set(id, {
-      count: parsed(values, 'count', parseInt64Text) ?? 0,
-      firstMicros: parsed(values, 'first_time', parseTimestampText),
-      lastMicros: parsed(values, 'last_time', parseTimestampText),
-      values,
-    });
-  }
-  return series;
+  const series = [...answered].map(([id, values]) => {
+    const count = parsed(values, 'count', parseInt64Text) ?? 0;
+    const firstMicros = parsed(values, 'first_time', parseTimestampText);
+    const lastMicros = parsed(values, 'last_time', parseTimestampText);
+    return [id, { count, firstMicros, lastMicros, values }] as const;
+  });
+  return new Map(series);
 }
 
 function parsed<T>(values: AnsweredValues, aggregation: string, parse: (text: string) => T): T | undefined {

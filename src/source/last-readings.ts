@@ -10,14 +10,11 @@ export interface LastReading {
   readonly atMicros: number;
   /** JSON text of the value, where the source says it. */
   readonly valueJson: string | undefined;
-  /** Readings in the range. */
   readonly readings: number;
 }
 
 /** Series in one request: bounds its body and its answer. */
 const SERIES_AT_ONCE = 500;
-/** The range is taken as it is. */
-const WHOLE_RANGE = 'none';
 
 type Asker = Pick<SourceContext, 'client' | 'signal' | 'stats'>;
 
@@ -50,16 +47,12 @@ export async function askNewest(
   return newest && { ...newest, readings };
 }
 
-async function askRange(
-  context: Asker,
-  expressions: readonly string[],
-  range: TimeRange,
-): Promise<Map<string, LastReading>> {
+async function askRange(context: Asker, expressions: readonly string[], range: TimeRange) {
   const aggregations = ['count', 'last_time', 'last_val'];
   try {
     const values = await askStatistics(
       context,
-      { expressions, range, aggregations, window: WHOLE_RANGE },
+      { expressions, range, aggregations, window: 'none' },
       {},
       () => new Map<string, Map<string, string>>(),
       (gathered, row) => {

@@ -1,10 +1,10 @@
-/** Which series an expression means, asked of metadata. */
-import { DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
-import { type QueryRequest, type QueryResponse, wireShape } from '../core/model/index.ts';
+import { cleanForeignText, DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
+import { type QueryRequest, type QueryResponse, vesselOf, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
-import type { SourceContext } from './context.ts';
+import type { SourceContext, SourcePorts } from './context.ts';
 import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
 import { describeRequest, splitExpressions } from './fetch/address.ts';
+import type { RequestStats } from './fetch/exchange.ts';
 
 /** Series that one answer may list: the largest fleets have 20,000 vessels of some hundred. */
 const MAX_ELEMENTS = 10_000_000;
@@ -13,25 +13,18 @@ const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 /** An answer is decoded as it comes, so this bounds its time and not memory: 4 kB for each of four million series. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024 * 1024;
 
-/**
- * What to do about 404, and about an answer without any series that was meant, which nobody can tell from a service
- * that is ill: take it as it is; throw RetriableError `nothing-found`; or do so only once it has been asked again.
- */
+/** What to do about 404 and an answer without any series: take it, throw RetriableError `nothing-found`, or ask again before that. */
 type OnNothing = 'take' | 'throw' | 'ask-again';
 
-/** What an expression matches. */
 interface Matched<T> {
   /** Series that the answers list and that were meant. */
   readonly listed: number;
-  /** Those that were kept. */
   readonly kept: readonly T[];
 }
 
 /**
- * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too, and takes what it needs:
- * only that is held, and nothing of what it answers with undefined, for a fleet has millions of series. Throws DataError
- * `too-many-series` where an answer lists or a vessel-day would keep too many; else as the client, the decoder, and
- * `onNothing` says.
+ * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too; only what it returns is held, for a
+ * fleet has millions of series. Throws DataError `too-many-series`; else as the client, the decoder, and `onNothing` says.
  */
 export async function askMetadata<T>(
   context: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
@@ -107,10 +100,7 @@ function tooMany(found: string): DataError {
   );
 }
 
-/**
- * Metadata has no POST, and a GET cannot carry the empty levels of a jsmea id: `*` is asked for in their place,
- * and the series that were not meant are told by their ids.
- */
+/** A GET cannot carry the empty levels of a jsmea id: `*` is asked for, and ids tell the series that were not meant. */
 function metadataQuestion(expression: string): { asked: string; isMeant?: (id: string) => boolean } {
   const [domain, ...levels] = expression.split('/');
   if (domain !== 'jsmea' || !levels.includes('')) return { asked: expression };
@@ -121,4 +111,58 @@ function metadataQuestion(expression: string): { asked: string; isMeant?: (id: s
       return levels.every((level, index) => level !== '' || (idLevels[index] ?? '') === '');
     },
   };
+}
+
+interface DiscoveredVessels {
+  /** Sorted; at least one. */
+  readonly vessels: readonly string[];
+  /** What stands in the place of an IMO number and is none: cleaned, sorted; the first thousand. */
+  readonly malformed: readonly string[];
+}
+
+const SHOWN_CHARS = 60;
+/** Vessels that a discovery may find; those that are no vessels are counted apart, and never more are held. */
+const MAX_VESSELS = 50_000;
+const MAX_MALFORMED = 1_000;
+
+/**
+ * Ask which vessels there are. Nobody can tell a fleet without vessels from a service that is ill, so 404 and no vessel are asked again a
+ * few times, and then are RetriableError `no-vessels`. Of each vessel only its number is held; throws DataError `too-many-vessels`.
+ */
+export async function discoverVessels(
+  { client }: Pick<SourcePorts, 'client'>,
+  expression: string,
+  signal: AbortSignal,
+  stats: RequestStats,
+): Promise<DiscoveredVessels> {
+  const vessels = new Set<string>();
+  const malformed = new Set<string>();
+  let lastImo: string | null = null;
+  const keep = (element: MetadataElement): undefined => {
+    const imo = element.vesselImo();
+    // The series of a vessel mostly follow each other.
+    if (imo === null || imo === lastImo) return;
+    lastImo = imo;
+    const vessel = vesselOf(imo);
+    if (vessel === undefined) {
+      if (malformed.size < MAX_MALFORMED) malformed.add(cleanForeignText(imo, [], SHOWN_CHARS));
+    } else if (vessels.add(vessel).size > MAX_VESSELS) {
+      throw new DataError(
+        'too-many-vessels',
+        `metadata ${expression}: got more than ${MAX_VESSELS} different vessels, expected at most so many; let the job's 'vessels.discover' name fewer, in several jobs if need be, or report it to the operator of the query service`,
+      );
+    }
+  };
+  await askMetadata({ client, signal, stats }, expression, keep, 'ask-again').catch((error) => {
+    if (!(error instanceof RetriableError && error.code === 'nothing-found')) throw error;
+    throw noVessels(error.message, error);
+  });
+  if (vessels.size > 0) return { vessels: [...vessels].sort(), malformed: [...malformed].sort() };
+  const found = malformed.size === 0 ? 'series of no vessel' : `no IMO number but '${[...malformed][0]}'`;
+  throw noVessels(`metadata ${expression}: found ${found}`);
+}
+
+function noVessels(found: string, cause?: unknown): RetriableError {
+  const advice = "check the job's 'vessels.discover', and what the credentials may read";
+  return new RetriableError('no-vessels', `${found}: no vessel was discovered; ${advice}`, { cause });
 }

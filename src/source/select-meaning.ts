@@ -1,7 +1,4 @@
-/**
- * Does a job's `select` still mean a series that it does not yield? What it has been narrowed by it does not mean; what the
- * source has lost it does. Names tell, and whoever cannot be told of is none that may go.
- */
+/** Does a job's `select` still mean a series that it does not yield? Names tell; of whom they do not is none that may go. */
 import { DataError, HttpStatusError, stopsAll } from '../core/errors.ts';
 import { FLAT_DOMAINS } from '../core/model/index.ts';
 import type { SourceContext } from './context.ts';
@@ -21,9 +18,8 @@ export interface SelectedBefore {
 }
 
 /**
- * Those of the series, none of which the job's `select` yields now, that it certainly does not mean any more. By the names
- * of then where all expressions, those of then too, are of one domain; else the source is asked what it calls them, and
- * of what it does not list nobody can tell. Throws what the client throws.
+ * Those of the series, none of which `select` yields now, that it certainly does not mean any more: by the names of then where all
+ * expressions are of one domain, else by what the source calls them now. Throws what the client throws.
  */
 export async function notMeantNow(
   context: SourceContext,
@@ -90,10 +86,7 @@ function listsId(pattern: string, id: string): boolean {
   return pattern.split(',').some((one) => one.trim().toLowerCase() === id.toLowerCase());
 }
 
-/**
- * As loosely as any domain reads its expressions: `*` for whatever there is, levels that are left out at the end too.
- * Found greedily from the left, so that none is slow.
- */
+/** As loosely as any domain reads its expressions. Found greedily from the left, so that none is slow. */
 function mayMatch(pattern: string, name: string | undefined): boolean {
   if (name === undefined) return false;
   const [head = '', ...rest] = plainLevels(pattern).split('*');

@@ -1,4 +1,3 @@
-/** Which series a job selects of a vessel. */
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, MAX_SERIES, type SeriesMetadata, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
@@ -9,12 +8,10 @@ import { askMetadata } from './metadata.ts';
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
 const IDS_PER_EXPRESSION = 50;
 
-/** An expression of `select` with the vessel put in. */
 export function expressionFor(expression: string, vessel: string): string {
   return expression.replaceAll('{vessel}', vessel);
 }
 
-/** `id/…` expressions for series. */
 export function idExpressions(ids: readonly string[]): string[] {
   const expressions: string[] = [];
   for (let at = 0; at < ids.length; at += IDS_PER_EXPRESSION)
@@ -22,17 +19,13 @@ export function idExpressions(ids: readonly string[]): string[] {
   return expressions;
 }
 
-/** An expression as it is asked for, and as the job has it. */
 interface Selected {
   readonly expression: string;
   readonly written: string;
   readonly optional: boolean;
 }
 
-/**
- * Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` where an expression that
- * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
- */
+/** Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` (404 is never "empty") and `malformed-imo`. */
 export async function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
   const { series: _, ...resolved } = await resolveSelection(context, selectOf(context), nameSeries);
   return resolved;
@@ -63,15 +56,8 @@ function nameSeries(element: MetadataElement, vesselImo: string | null): NamedSe
 }
 
 /** The series of these ids that there still are. Throws RetriableError `no-series` when there is none. */
-export async function resolveSeriesOfIds(
-  context: SourceContext,
-  ids: readonly string[],
-): Promise<ResolvedSeries> {
-  const select = idExpressions(ids).map((expression) => ({
-    expression,
-    written: expression,
-    optional: true,
-  }));
+export async function resolveSeriesOfIds(context: SourceContext, ids: readonly string[]) {
+  const select = idExpressions(ids).map((written) => ({ expression: written, written, optional: true }));
   const { series: _, ...resolved } = await resolveSelection(context, select, nameSeries);
   return resolved;
 }
@@ -140,11 +126,7 @@ async function askSelected<T>(
   }
 }
 
-function noSeries(
-  { job, day }: SourceContext,
-  expressions: readonly string[],
-  found: string,
-): RetriableError {
+function noSeries({ job, day }: SourceContext, expressions: readonly string[], found: string) {
   const named = expressions.map((one) => `'${shortName(one)}'`).join(', ');
   const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; where some vessels have no such series, let the job say 'optional: true' for the expression`;
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);

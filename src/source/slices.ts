@@ -8,20 +8,15 @@ import type { RetryScope } from './fetch/retry.ts';
 
 interface SlicesOptions {
   readonly family: SlicedFamily;
-  /** Slices are cut at multiples of it. */
   readonly stepMicros?: number | undefined;
-  /**
-   * Ask for one slice. `cursor`: everything of the slice before it has been taken; whoever keeps the beginning of
-   * an answer that broke off moves it. `scope` is for the client.
-   */
+  /** Ask for one slice. Who keeps the beginning of an answer that broke off moves `cursor` to where it ends. */
   readonly ask: (slice: TimeRange, scope: RetryScope, cursor: { micros: Micros }) => Promise<void>;
 }
 
 /**
- * Ask for time slices in order. Whatever kept one from coming, after a few failures it is asked for in halves, down
- * to one step; how long a slice gets through is remembered on this vessel-day, and for a while in its job. Throws
- * what `ask` throws of a slice that cannot be cut, that a shorter one would not mend, or once the vessel-day has met
- * too many failures in a row.
+ * Ask for time slices in order. After a few failures one is asked for in halves, down to one step; how long a slice gets through is
+ * remembered on this vessel-day, and for a while in its job. Throws what `ask` throws of a slice that cannot be cut, where a shorter one
+ * would not help, or once the vessel-day has met too many failures in a row.
  */
 export async function askInSlices(
   context: SourceContext,

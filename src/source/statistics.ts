@@ -1,4 +1,3 @@
-/** Statistics of the source: one answer, gathered row by row. */
 import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import {
   createSeriesDictionary,
@@ -9,7 +8,7 @@ import {
 } from '../core/model/index.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
-import { createStatisticsDecoder } from './decode/index.ts';
+import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
 
@@ -21,22 +20,50 @@ interface StatisticsQuestion {
   readonly window: string;
   /** Length of the windows, where the range may be asked for in parts: it begins and ends at whole windows. */
   readonly windowMicros?: number;
-  /** The caller asks for less after a few failures. */
   readonly isDivisible?: boolean;
 }
 
+export const COUNTED = ['count', 'first_time', 'last_time'] as const satisfies readonly Aggregation[];
+
+/** What rows say of one window whose readings are counted, one value after the other or all at once. */
+export interface CountedWindow extends Partial<Record<(typeof COUNTED)[number], number>> {
+  repeated?: Aggregation;
+}
+
+export function addToWindow(window: CountedWindow, row: StatisticsRow | CountedRow): void {
+  if (!('values' in row)) {
+    put(window, 'count', row.count);
+    put(window, 'first_time', row.firstMicros);
+    put(window, 'last_time', row.lastMicros);
+    return;
+  }
+  for (const aggregation of COUNTED) {
+    const text = row.values.get(aggregation) ?? 'null';
+    if (text !== 'null')
+      put(window, aggregation, (aggregation === 'count' ? parseInt64Text : parseTimestampText)(text));
+  }
+}
+
+function put(window: CountedWindow, aggregation: (typeof COUNTED)[number], value: number): void {
+  if (window[aggregation] !== undefined) window.repeated ??= aggregation;
+  window[aggregation] = value;
+}
+
+type AddRow<T> = (gathered: T, row: StatisticsRow) => void;
+type AddCounted<T> = (gathered: T, row: CountedRow) => void;
+
 /**
- * Gather the rows of one answer, or of several where the range has to be asked for in parts. Every try begins with
- * what `begin` returns, so that a try that broke off leaves nothing behind. The older version of the service sends a
- * row for each value. Of an answer in one part `addCounted` may take the rows that it is fast for. Rows may lie outside the range: an inclusive `to` makes one window more. Throws what the
- * client throws, what `add` throws, and DataError `too-many-series`.
+ * Gather the rows of one answer, or of several where the range has to be asked for in parts. Every try begins with what `begin`
+ * returns. The older version of the service sends a row for each value; of an answer in one part `addCounted` may take the rows that it
+ * is fast for. Rows may lie outside the range: an inclusive `to` makes one window more. Throws what the client and `add` throw, and
+ * DataError `too-many-series`.
  */
 export async function collectStatistics<T>(
   context: SourceContext,
   question: StatisticsQuestion,
   begin: () => T,
-  add: (gathered: T, row: StatisticsRow) => void,
-  addCounted?: (gathered: T, row: CountedRow) => void,
+  add: AddRow<T>,
+  addCounted?: AddCounted<T>,
 ): Promise<T> {
   const { range, windowMicros: stepMicros, isDivisible } = question;
   if (stepMicros === undefined)
@@ -74,18 +101,14 @@ export function askStatistics<T>(
   { expressions, range, aggregations, window }: StatisticsQuestion,
   scope: RetryScope,
   begin: () => T,
-  add: (gathered: T, row: StatisticsRow) => void,
-  addCounted?: (gathered: T, row: CountedRow) => void,
+  add: AddRow<T>,
+  addCounted?: AddCounted<T>,
 ): Promise<T> {
   // Whatever the transport: lines that end too soon look whole, and a JSON array does not.
   const format = 'json';
-  const windowEdges = window === 'none' ? {} : { windowEdges: 'whole' as const };
   const request: QueryRequest = {
-    ...{ expressions, range, aggregations, window },
-    ...windowEdges,
-    family: 'statistics',
-    format,
-    outputDomain: 'id',
+    ...{ family: 'statistics', format, expressions, range, aggregations, window, outputDomain: 'id' },
+    ...(window !== 'none' && { windowEdges: 'whole' }),
   };
   return client.exchange(
     () => request,
@@ -120,7 +143,6 @@ export function askStatistics<T>(
   );
 }
 
-/** The question for the windows that a statistics job exports. */
 export function exportedWindows(
   { job }: SourceContext,
   { expressions }: ResolvedSeries,
@@ -132,7 +154,6 @@ export function exportedWindows(
   };
 }
 
-/** What a statistics job exports of every window. */
 export function aggregationsOf({ job }: Pick<SourceContext, 'job'>): readonly Aggregation[] {
   return job.aggregations ?? ['count'];
 }

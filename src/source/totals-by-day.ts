@@ -1,25 +1,19 @@
 /** The source's totals of many vessel-days with few requests: statistics in windows of a day. */
 import { DataError } from '../core/errors.ts';
-import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/model/index.ts';
 import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
 import { mayFitInHalves, repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
-import { parseInt64Text, parseTimestampText } from './decode/index.ts';
-import { collectStatistics } from './statistics.ts';
+import { addToWindow, COUNTED, type CountedWindow, collectStatistics } from './statistics.ts';
 
-/** A vessel, its series, and the days of it that are asked for. */
 export interface LookbackVessel {
   readonly vessel: string;
   readonly series: Pick<ResolvedSeries, 'idOf' | 'expressions'>;
-  /** Whole days. */
   readonly range: TimeRange;
 }
 
-/**
- * Totals of a vessel-day; undefined when it was not asked for. Throws DataError `repeated-result` where something of it was
- * told twice.
- */
+/** Totals of a vessel-day, if it was asked for. Throws DataError `repeated-result` where something was told twice. */
 export type LookbackTotals = (vessel: string, date: string) => DayTotals | undefined;
 
 /** Series × days that one request asks for at most: bounds its answer to some 10 MB. */
@@ -27,10 +21,7 @@ const LOOKBACK_RESULTS = 50_000;
 /** Expressions in one request at most: bounds its body. */
 const EXPRESSIONS_AT_ONCE = 200;
 
-/**
- * Vessels that are asked for in one request each: as many as keep the answer bounded, and never two that share
- * a series, whose readings a service might count twice then.
- */
+/** Vessels of one request each: never two that share a series, whose readings a service might count twice. */
 export function groupVessels(vessels: readonly LookbackVessel[]): LookbackVessel[][] {
   const groups: LookbackVessel[][] = [];
   let series = new Set<string>();
@@ -63,9 +54,8 @@ function unionOf(group: readonly LookbackVessel[]): TimeRange {
 }
 
 /**
- * Ask for the totals of a group. A look-back that is too long for one answer, that does not come is
- * asked in parts: fewer vessels, then fewer days. Throws what `collectStatistics` throws, and DataError
- * `windows-misaligned`.
+ * Ask for the totals of a group, where one answer is too long or does not come in parts: fewer vessels, then fewer days. Throws what
+ * `collectStatistics` throws, and DataError `windows-misaligned`.
  */
 export async function askLookback(
   context: SourceContext,
@@ -88,13 +78,7 @@ async function askParts(
 ): Promise<LookbackTotals> {
   const totals: LookbackTotals[] = [];
   for (const part of parts) totals.push(await askLookback(context, part));
-  return (vessel, date) => {
-    for (const part of totals) {
-      const found = part(vessel, date);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
+  return (vessel, date) => totals.map((part) => part(vessel, date)).find((found) => found !== undefined);
 }
 
 /** Two halves of a group, or of its days; undefined for one vessel and one day. */
@@ -119,12 +103,12 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
   const collector = await collectStatistics(
     context,
     {
-      ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'], window: '1d' },
+      ...{ expressions, range, aggregations: COUNTED, window: '1d' },
       isDivisible: splitGroup(group) !== undefined,
     },
     () => new DayCollector(group, range),
     (days, row) => days.add(row),
-    (days, row) => days.addCounted(row),
+    (days, row) => days.add(row),
   );
   if (collector.strangers.size > 0) {
     const ids = [...collector.strangers].slice(0, 3);
@@ -136,28 +120,17 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
   return (vessel, date) => collector.of(vessel, date);
 }
 
-/** Whole days of a range. */
 function daysIn(range: TimeRange): number {
   return (range.toMicros - range.fromMicros) / MICROS_PER_DAY;
 }
 
-/** What one window of a day says of a series. */
-interface Cell {
-  count?: number;
-  first_time?: Micros;
-  last_time?: Micros;
-  /** What was told twice. */
-  repeated?: Aggregation;
-}
-
 /** Gathers windows of a day by vessel-day, whatever their order. An older version sends one value a row. */
 export class DayCollector {
-  /** Series that nobody asked for. */
   readonly strangers = new Set<string>();
   readonly #range: TimeRange;
   readonly #idsOf: ReadonlyMap<string, readonly string[]>;
   /** By series, then by the begin of the day. */
-  readonly #cells = new Map<string, Map<Micros, Cell>>();
+  readonly #cells = new Map<string, Map<Micros, CountedWindow>>();
 
   constructor(group: readonly LookbackVessel[], range: TimeRange) {
     this.#range = range;
@@ -165,26 +138,20 @@ export class DayCollector {
     for (const id of [...this.#idsOf.values()].flat()) this.#cells.set(id, new Map());
   }
 
-  add(row: StatisticsRow): void {
-    const cell = this.#cellOf(row);
-    if (cell === undefined) return;
-    for (const [aggregation, text] of row.values) {
-      if (text === 'null') continue;
-      if (aggregation === 'count') put(cell, aggregation, parseInt64Text(text));
-      else if (aggregation === 'first_time' || aggregation === 'last_time')
-        put(cell, aggregation, parseTimestampText(text));
+  add(row: StatisticsRow | CountedRow): void {
+    const { id, timestampMicros } = row;
+    expectMidnight(timestampMicros);
+    if (!isWithin(this.#range, timestampMicros)) return;
+    const days = this.#cells.get(id);
+    if (days === undefined) {
+      this.strangers.add(id);
+      return;
     }
+    const cell = days.get(timestampMicros) ?? {};
+    days.set(timestampMicros, cell);
+    addToWindow(cell, row);
   }
 
-  addCounted(row: CountedRow): void {
-    const cell = this.#cellOf(row);
-    if (cell === undefined) return;
-    put(cell, 'count', row.count);
-    put(cell, 'first_time', row.firstMicros);
-    put(cell, 'last_time', row.lastMicros);
-  }
-
-  /** As LookbackTotals. */
   of(vessel: string, date: string): DayTotals | undefined {
     const ids = this.#idsOf.get(vessel);
     const dayMicros = dateToMicros(date);
@@ -196,34 +163,11 @@ export class DayCollector {
       if (cell?.count === undefined || cell.count <= 0) continue;
       const sinceMidnight = (micros: Micros | undefined) =>
         micros === undefined ? undefined : micros - dayMicros;
-      const { count, first_time, last_time } = cell;
-      totals.set(id, {
-        count,
-        firstMicros: sinceMidnight(first_time),
-        lastMicros: sinceMidnight(last_time),
-      });
+      const [firstMicros, lastMicros] = [sinceMidnight(cell.first_time), sinceMidnight(cell.last_time)];
+      totals.set(id, { count: cell.count, firstMicros, lastMicros });
     }
     return totals;
   }
-
-  /** Undefined for a day or a series that was not asked for. */
-  #cellOf({ id, timestampMicros }: { readonly id: string; readonly timestampMicros: Micros }) {
-    expectMidnight(timestampMicros);
-    if (!isWithin(this.#range, timestampMicros)) return undefined;
-    const days = this.#cells.get(id);
-    if (days === undefined) {
-      this.strangers.add(id);
-      return undefined;
-    }
-    const cell = days.get(timestampMicros) ?? {};
-    days.set(timestampMicros, cell);
-    return cell;
-  }
-}
-
-function put(cell: Cell, aggregation: 'count' | 'first_time' | 'last_time', value: number): void {
-  if (cell[aggregation] !== undefined) cell.repeated ??= aggregation;
-  cell[aggregation] = value;
 }
 
 function expectMidnight(startMicros: Micros): void {

@@ -4,7 +4,7 @@ import { createQueryClient } from '../../src/source/fetch/client.ts';
 import { createConcurrencyLimit } from '../../src/source/fetch/concurrency-limit.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 import { createRateLimit } from '../../src/source/fetch/rate-limit.ts';
-import { discoverVessels } from '../../src/source/vessels.ts';
+import { discoverVessels } from '../../src/source/metadata.ts';
 
 const [origin, apiVersion] = process.argv.slice(2) as [string, ApiVersion];
 const clock = systemClock;

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { type Job, silentLog } from '../../src/core/model/index.ts';
 import { createSourceContext } from '../../src/source/context.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';
+import { discoverVessels } from '../../src/source/metadata.ts';
 import { describeSeries, resolveSeries } from '../../src/source/series.ts';
-import { discoverVessels } from '../../src/source/vessels.ts';
 import { answer, clientOf, errorOf, startListener } from './fetch/listener.ts';
 import { type FleetMetadata, fleetImo, sendFleet } from './fleet-metadata.ts';
 

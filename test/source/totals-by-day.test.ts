@@ -53,7 +53,7 @@ test('rows of any order and form come to the totals of each vessel-day', () => {
   const days = new DayCollector([vesselOf('A', ['z', 'b']), vesselOf('B', ['c', 'a', 'é"'])], range);
   const at = (day: number, micros: number) => day * MICROS_PER_DAY + micros;
   const counted = (id: string, code: number, day: number, count: number, first: number, last: number) =>
-    days.addCounted({
+    days.add({
       ...{ id, code, count, timestampMicros: at(day, 0) },
       ...{ firstMicros: at(day, first), lastMicros: at(day, last) },
     });
@@ -89,7 +89,7 @@ test('a vessel-day of which something is told twice has no totals, and others ha
   const row = (id: string, code: number, day: number, count: number) => {
     const timestampMicros = day * MICROS_PER_DAY;
     const times = { firstMicros: timestampMicros, lastMicros: timestampMicros + 1 };
-    days.addCounted({ id, code, timestampMicros, count, ...times });
+    days.add({ id, code, timestampMicros, count, ...times });
   };
   row('a', 0, 0, 3);
   row('b', 1, 0, 3);

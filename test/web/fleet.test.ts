@@ -9,7 +9,7 @@ import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
 import { workerCommand } from '../../src/cli/commands/worker.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { createQueueHold } from '../../src/fleet/queue/hold.ts';
-import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/read-queue.ts';
+import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/queued-day.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';

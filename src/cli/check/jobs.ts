@@ -5,19 +5,14 @@ import { type Job, vesselOf } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import { askMetadata } from '../../source/metadata.ts';
+import { askMetadata, discoverVessels } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
-import { discoverVessels } from '../../source/vessels.ts';
 import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
 const ASKED_BY_NAME = 20;
 
-interface Asking {
-  readonly client: QueryClient;
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
-}
+type Asking = Readonly<{ client: QueryClient; concurrency: number; signal: AbortSignal }>;
 
 /** A result for each expression of a job's `select`, or one for what its vessels fail with. */
 export async function* checkJob(asking: Asking, job: Job): AsyncGenerator<CheckResult> {

@@ -9,8 +9,7 @@ import { PageFault, readRuns } from './page-encodings.ts';
 import type { DictionaryEntries, TextSpans } from './page-values.ts';
 import { dictionaryEntries, isOfDictionary, readTexts, readWords, wrongEncoding } from './page-values.ts';
 import { badParquet, damagedPage, parquetTooLarge } from './parquet-faults.ts';
-import type { ColumnChunk } from './parquet-footer.ts';
-import { MAX_UNCOMPRESSED_BYTES } from './parquet-footer.ts';
+import { type ColumnChunk, MAX_UNCOMPRESSED_BYTES } from './parquet-footer.ts';
 import type { ParquetColumn } from './parquet-schema.ts';
 import { ThriftReader } from './thrift-reader.ts';
 
@@ -22,9 +21,9 @@ const MAX_PAGES = 65_536;
 const MAX_PAGE_ROWS = 1 << 20;
 /** What an entry of a dictionary takes beside its bytes: where they are, and what is known of it. */
 const ENTRY_BYTES = 16;
+const UNCOMPRESSED = 'bytes uncompressed up to there';
 const RLE = Encodings.indexOf('RLE');
 
-/** What the columns of a body may take together. */
 interface PageBudget {
   pages: number;
   openBytes: number;
@@ -106,7 +105,6 @@ export class ColumnReader {
     this.#isText = column.kind === 'text';
   }
 
-  /** Begin to read the chunk of a row group. */
   openChunk(chunk: ColumnChunk, rows: number, group: number): void {
     this.#where = `column '${this.column.name}' in row group ${group + 1}`;
     assertCodec(chunk.codec, this.#where);
@@ -159,10 +157,7 @@ export class ColumnReader {
     budget.uncompressedBytes += header.size;
     const { uncompressedBytes } = budget;
     if (uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
-      throw parquetTooLarge(
-        ...([this.#where, uncompressedBytes, MAX_UNCOMPRESSED_BYTES] as const),
-        'bytes uncompressed up to there',
-      );
+      throw parquetTooLarge(this.#where, uncompressedBytes, MAX_UNCOMPRESSED_BYTES, UNCOMPRESSED);
     return header;
   }
 
@@ -241,7 +236,6 @@ export class ColumnReader {
     return { present, page, start: 0 };
   }
 
-  /** Bytes that a page takes beside the body. */
   #heldBytes(size: number): number {
     return this.#chunk.codec === 0 ? 0 : size;
   }

@@ -10,10 +10,7 @@ const ZSTD_WINDOW_LOG = 25;
 /** Below this a loop over bytes beats a call. */
 const LOOP_BYTES = 32;
 
-/**
- * The `size` bytes that `bytes` come to; `size` has been checked. A view of `bytes` where they are not compressed. Throws
- * DataError `bad-parquet` where they come to more or less.
- */
+/** The `size` bytes, which has been checked, that `bytes` come to. Throws DataError `bad-parquet` for more or fewer. */
 export function decompress(codec: number, bytes: Uint8Array, size: number, where: string): Uint8Array {
   let page: Uint8Array;
   try {
@@ -32,7 +29,6 @@ export function decompress(codec: number, bytes: Uint8Array, size: number, where
   return page;
 }
 
-/** Throws DataError `bad-parquet` for a codec that cannot be read here. */
 export function assertCodec(codec: number, where: string): void {
   const name = CompressionCodecs[codec] ?? String(codec);
   if (!CODECS.includes(name)) throw badParquet(where, `codec ${name}`, `one of ${CODECS.join(', ')}`);

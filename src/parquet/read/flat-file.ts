@@ -11,11 +11,9 @@ const MAX_TEXT_BYTES = 256 << 20;
 
 export interface FlatFile {
   readonly rows: number;
-  /** What the footer says besides, by key. */
   readonly keyValues: ReadonlyMap<string, string>;
   /** Doubles, whole numbers exact up to 2^53, or times as they stand there; NaN where a row has none. Throws DataError for damaged pages. */
   numbers(name: string): Float64Array;
-  /** Throws the same. */
   texts(name: string): Texts;
 }
 
@@ -67,7 +65,6 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
 
 /** The texts of a column. Strings of a hundred thousand rows would cost more than all else: one is made when it is asked for. */
 export class Texts {
-  /** Rows that have one. */
   count = 0;
   /** Of a column with a dictionary: what its texts are; rows share them. */
   readonly dictionary: string[] = [];
@@ -84,14 +81,12 @@ export class Texts {
     this.#pageOf = new Uint16Array(rows);
   }
 
-  /** Null: the row has none. */
   at(row: number): string | null {
     const place = this.#places[row]!;
     if (place === 0) return null;
     return place > 0 ? this.dictionary[place - 1]! : textAt(this.#pages[this.#pageOf[row]!]!, -1 - place);
   }
 
-  /** Take a page, whose first row is `from`. */
   take({ present, texts, entries }: ColumnReader['page'], from: number): void {
     if (entries === undefined) this.#addPage(texts);
     else if (texts !== this.#lastDictionary) this.#addDictionary(texts);

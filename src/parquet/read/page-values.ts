@@ -1,7 +1,6 @@
 /** The values of one page, or of a dictionary, by encoding; nulls are not among them. */
 import { Encodings } from 'hyparquet/src/constants.js';
-import type { Deltas } from './page-encodings.ts';
-import { PageFault, readDeltas } from './page-encodings.ts';
+import { type Deltas, PageFault, readDeltas } from './page-encodings.ts';
 import { parquetTooLarge } from './parquet-faults.ts';
 
 /** Text `i` is `bytes[starts[i], ends[i])`. */
@@ -16,7 +15,6 @@ const MAX_PREFIXED_BYTES = 64 << 20;
 const FEW_VALUES = 'fewer values than its header says';
 const LONG_TEXT = 'a text that is longer than its page';
 
-/** Is it an encoding whose values stand in the dictionary? */
 export function isOfDictionary(encoding: number): boolean {
   return Encodings[encoding] === 'RLE_DICTIONARY' || Encodings[encoding] === 'PLAIN_DICTIONARY';
 }

@@ -4,7 +4,6 @@ import { DataError } from '../../core/errors.ts';
 export const PARQUET_ADVICE =
   'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
 
-/** The body is no sound Parquet of the contract's columns. */
 export function badParquet(where: string, found: string, expected: string): DataError {
   return new DataError(
     'bad-parquet',
@@ -21,10 +20,7 @@ export function damagedPage(where: string, bytes: number, found: number, expecte
   );
 }
 
-/**
- * More than is decoded at once: memory and time are bounded, whatever a body claims. Its code is that of any answer that
- * is too large, so that the time slice is asked for in halves.
- */
+/** More than is decoded at once. The code is that of any answer that is too large: the time slice is asked for in halves. */
 export function parquetTooLarge(where: string, found: number, allowed: number, what: string): DataError {
   return new DataError(
     'page-too-large',

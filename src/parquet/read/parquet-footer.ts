@@ -1,7 +1,4 @@
-/**
- * What the footer of a Parquet body says, checked before anything is decoded: columns and their types, rows, sizes, and
- * where the column chunks lie.
- */
+/** What the footer of a Parquet body says, checked before anything is decoded. */
 import { ParquetTypes } from 'hyparquet/src/constants.js';
 import { cleanForeignText, DataError } from '../../core/errors.ts';
 import { badParquet, PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
@@ -12,7 +9,6 @@ import { ThriftReader } from './thrift-reader.ts';
 const MAGIC = 'PAR1';
 const MAGIC_BYTES = 4;
 const LENGTH_BYTES = 4;
-/** Leading magic, four bytes of footer length, trailing magic. */
 const MIN_BYTES = 12;
 
 /** Rows of a body: four times what a time slice aims at. It bounds time, not memory. */
@@ -22,7 +18,6 @@ const MAX_ROW_GROUPS = 8_192;
 /** Bytes that the columns that are read come to when decompressed, in a row group and in a body. */
 export const MAX_UNCOMPRESSED_BYTES = 512 << 20;
 
-/** One column's part of a row group. */
 export interface ColumnChunk {
   readonly codec: number;
   /** Its pages are `body[start, end)`. */
@@ -40,7 +35,6 @@ interface ParquetFooter {
   readonly columns: readonly ParquetColumn[];
   readonly groups: readonly ParquetRowGroup[];
   readonly rows: number;
-  /** What else its writer says of it. */
   readonly keyValues: ReadonlyMap<string, string>;
 }
 
@@ -94,14 +88,12 @@ export function readParquetFooter(
 }
 
 function readKeyValue(reader: ThriftReader, keyValues: Map<string, string>): void {
-  let [key, value] = ['', ''];
+  const pair = ['', ''];
   reader.struct((id, type) => {
-    if (id === 1) key = reader.text(type);
-    else if (id === 2) value = reader.text(type);
-    else return false;
-    return true;
+    if (id === 1 || id === 2) pair[id - 1] = reader.text(type);
+    return id === 1 || id === 2;
   });
-  keyValues.set(key, value);
+  keyValues.set(pair[0]!, pair[1]!);
 }
 
 function footerSpan(body: Uint8Array): { start: number; end: number } {
@@ -131,7 +123,6 @@ interface Budget {
   readonly maxUncompressedBytes: number;
 }
 
-/** What one column chunk says of itself. */
 const NO_CLAIMS = {
   ...{ type: -1, codec: -1, values: -1, uncompressedBytes: -1, compressedBytes: -1 },
   ...{ dataAt: -1, dictionaryAt: 0, elsewhere: false },

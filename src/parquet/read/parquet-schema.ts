@@ -16,7 +16,6 @@ const [TIMESTAMP, INTEGER] = ['TIMESTAMP', 'INTEGER'].map((name) => LOGICAL_NAME
 /** Of the union `TimeUnit`, by field. */
 const TIME_UNITS = ['millis', 'millis', 'micros', 'nanos'] as const;
 
-/** How a column's cells are read. */
 type ColumnKind = 'timestamp' | 'long' | 'double' | 'text';
 
 /** A column to read, which must be there. */
@@ -25,10 +24,8 @@ export interface ColumnQuestion {
   readonly kind: ColumnKind;
 }
 
-/** The time unit of a column of times. */
 export type TimeUnit = (typeof TIME_UNITS)[number];
 
-/** A column as the schema has it. */
 export interface ParquetColumn extends ColumnQuestion {
   readonly isOptional: boolean;
   /** Of times. */
@@ -42,7 +39,6 @@ const NO_ELEMENT = {
 };
 type SchemaElement = typeof NO_ELEMENT;
 
-/** Read the list of columns and groups. */
 export function readSchema(reader: ThriftReader, type: number): SchemaElement[] {
   const schema: SchemaElement[] = [];
   reader.list(type, (index) => {

@@ -1,6 +1,5 @@
 import { badParquet } from './parquet-faults.ts';
 
-/** Types of Thrift's compact protocol. */
 const THRIFT = {
   true: 1,
   false: 2,
@@ -18,10 +17,7 @@ const STOP = 0;
 const MAX_DEPTH = 24;
 const MAX_VARINT_BYTES = 10;
 
-/**
- * Reads Thrift's compact protocol in place. Nothing is allocated for what is skipped, no list is believed to be longer
- * than the bytes that are left, and depth is bounded. Throws DataError `bad-parquet`.
- */
+/** Reads Thrift's compact protocol in place: what is skipped allocates nothing, no list is believed, depth is bounded. */
 export class ThriftReader {
   position: number;
   readonly #bytes: Uint8Array;
@@ -96,7 +92,6 @@ export class ThriftReader {
     return Buffer.from(this.#bytes.subarray(start, this.position)).toString('utf8');
   }
 
-  /** A zigzag number. */
   int(): number {
     const encoded = this.#varint();
     return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;

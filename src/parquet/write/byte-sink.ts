@@ -25,7 +25,6 @@ export function reserve(sink: ByteSink, more: number): void {
   sink.view = new DataView(larger.buffer);
 }
 
-/** Copy `source[from, to)` behind what is there. */
 export function putBytes(sink: ByteSink, source: Uint8Array, from = 0, to = source.length): void {
   reserve(sink, to - from);
   if (to - from > LOOP_BYTES) {
@@ -46,8 +45,22 @@ export function putVarint(sink: ByteSink, value: number): void {
   sink.bytes[sink.at++] = rest;
 }
 
-/** A length in four bytes, little-endian; there is room for it. */
 export function putUint32(sink: ByteSink, value: number): void {
+  reserve(sink, 4);
   sink.view.setUint32(sink.at, value, true);
   sink.at += 4;
+}
+
+/** What `put` writes, behind its length in four bytes. */
+export function putSized(sink: ByteSink, put: () => void): void {
+  const lengthAt = sink.at;
+  putUint32(sink, 0);
+  put();
+  sink.view.setUint32(lengthAt, sink.at - lengthAt - 4, true);
+}
+
+/** A text as PLAIN has it: its length, then its bytes. */
+export function putText(sink: ByteSink, bytes: Uint8Array, from = 0, to = bytes.length): void {
+  putUint32(sink, to - from);
+  putBytes(sink, bytes, from, to);
 }

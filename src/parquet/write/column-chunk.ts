@@ -1,9 +1,9 @@
-import type { ColumnChunk, ColumnIndex, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
-import type { ByteSink } from './byte-sink.ts';
-import { putBytes } from './byte-sink.ts';
-import type { PackedPages } from './page-packing.ts';
+import type { ColumnChunk, ColumnIndex, Encoding, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
+import { type ByteSink, createByteSink, putBytes } from './byte-sink.ts';
+import { type ChunkColumn, type Column, CREATED_BY, rootElement, schemaElement } from './columns.ts';
+import type { ChunkPages, PackedPages } from './page-packing.ts';
 import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
-import { putDataPageHeader, putDictionaryPageHeader } from './parquet-thrift.ts';
+import { PARQUET_MAGIC, putColumnIndex, putFooter, putOffsetIndex, putPageHeader } from './parquet-thrift.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
@@ -12,7 +12,6 @@ export interface PlacedChunk {
   readonly offsetIndex: OffsetIndex;
 }
 
-/** Levels and values of a page before it is compressed. */
 export interface PageBody {
   readonly row: number;
   readonly rows: number;
@@ -25,19 +24,8 @@ export interface PageBody {
   readonly max?: Uint8Array | undefined;
 }
 
-/** What the footer says of a column chunk whatever its values are. */
-export interface ChunkColumn {
-  readonly path: readonly string[];
-  readonly type: NonNullable<SchemaElement['type']>;
-  /** Have its pages an index of their bounds? */
-  readonly isIndexed: boolean;
-}
-
-export interface ChunkBody {
+export interface ChunkBody extends Omit<ChunkPages, 'packed'> {
   readonly column: ChunkColumn;
-  readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED' | 'RLE_DICTIONARY';
-  /** Entries as PLAIN has them. */
-  readonly dictionary?: { readonly entries: number; readonly plain: Uint8Array };
   readonly pages: readonly PageBody[];
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
   /** Whether pages are sorted by their bounds. */
@@ -48,19 +36,28 @@ export interface ChunkBody {
 
 /** Write a column chunk behind what the file holds. There is a page at least. */
 export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
-  const { column, encoding, dictionary, pages } = body;
+  const { column, encoding, dictionary, pages, bounds } = body;
   const chunkAt = file.at;
   const packed: PackedPages = body.packed ?? new Map();
   const pack = packerOf({ ...body, packed });
-  let uncompressedBytes = dictionary === undefined ? 0 : appendDictionary(file, dictionary, pack);
-  const dataAt = file.at;
-  const places = pages.map((page) => {
+  let uncompressedBytes = 0;
+  const append = (type: 'DATA_PAGE' | 'DICTIONARY_PAGE', bytes: Uint8Array, values: number, as: Encoding) => {
     const at = file.at;
-    const packed = pack(page.bytes);
-    putDataPageHeader(file, page.bytes.length, packed, page.values ?? page.rows, encoding);
-    uncompressedBytes += file.at - at + page.bytes.length;
-    appendPage(file, page.bytes, packed);
-    return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
+    const packed = pack(bytes);
+    putPageHeader(file, type, bytes.length, packed, values, as);
+    uncompressedBytes += file.at - at + bytes.length;
+    putBytes(file, packed);
+    if (packed !== bytes) discard(packed);
+    return at;
+  };
+  if (dictionary !== undefined) {
+    const { plain, entries } = dictionary;
+    append('DICTIONARY_PAGE', plain, entries, 'PLAIN');
+  }
+  const dataAt = file.at;
+  const places = pages.map(({ bytes, row, rows, values = rows }) => {
+    const at = append('DATA_PAGE', bytes, values, encoding);
+    return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(row) };
   });
   discardPacked(packed);
   const meta_data: PlacedChunk['chunk']['meta_data'] = {
@@ -73,7 +70,10 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
     total_compressed_size: BigInt(file.at - chunkAt),
     ...(dictionary && { dictionary_page_offset: BigInt(chunkAt) }),
     data_page_offset: BigInt(dataAt),
-    statistics: statisticsOf(body),
+    statistics: {
+      null_count: BigInt(pages.reduce((sum, page) => sum + page.nulls, 0)),
+      ...(bounds && { ...bounds, is_min_value_exact: true, is_max_value_exact: true }),
+    },
     encoding_stats: [
       ...(dictionary === undefined
         ? []
@@ -98,32 +98,6 @@ export function shiftChunk(chunk: ColumnChunk, bytes: bigint): void {
   if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += bytes;
 }
 
-/** What comes behind a page's header. */
-function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array): void {
-  putBytes(file, packed);
-  if (packed !== bytes) discard(packed);
-}
-
-/** What the dictionary would take uncompressed. */
-function appendDictionary(
-  file: ByteSink,
-  { entries, plain }: { readonly entries: number; readonly plain: Uint8Array },
-  pack: (bytes: Uint8Array) => Uint8Array,
-): number {
-  const at = file.at;
-  const packed = pack(plain);
-  putDictionaryPageHeader(file, plain.length, packed, entries);
-  const headerBytes = file.at - at;
-  appendPage(file, plain, packed);
-  return headerBytes + plain.length;
-}
-
-function statisticsOf({ pages, bounds }: ChunkBody): Statistics {
-  const nulls = pages.reduce((sum, page) => sum + page.nulls, 0);
-  const exact = { is_min_value_exact: true, is_max_value_exact: true };
-  return { null_count: BigInt(nulls), ...(bounds && { ...bounds, ...exact }) };
-}
-
 const NOTHING = new Uint8Array(0);
 
 function columnIndexOf({ pages, ascending }: ChunkBody): ColumnIndex {
@@ -133,5 +107,55 @@ function columnIndexOf({ pages, ascending }: ChunkBody): ColumnIndex {
     max_values: pages.map(({ max = NOTHING }) => max),
     boundary_order: ascending ? 'ASCENDING' : 'UNORDERED',
     null_counts: pages.map(({ nulls }) => BigInt(nulls)),
+  };
+}
+
+/** Memory of larger files is given up: one huge row group does not keep as much for all others. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+export function beginFile(file: ByteSink): void {
+  file.at = 0;
+  putBytes(file, PARQUET_MAGIC);
+}
+
+/** End it behind its chunks: page indexes, footer and magic. What comes back has memory of its own, the sink's is used again. */
+export function endFile(
+  file: ByteSink,
+  rows: number,
+  columns: readonly Column[],
+  chunks: readonly PlacedChunk[],
+): Uint8Array<ArrayBuffer> {
+  const placed = chunks.map((chunk) => ({ ...chunk.chunk, ...appendIndexes(file, chunk) }));
+  const sum = (field: 'total_compressed_size' | 'total_uncompressed_size') =>
+    placed.reduce((total, { meta_data: meta }) => total + meta[field], 0n);
+  const group = {
+    columns: placed,
+    num_rows: BigInt(rows),
+    total_byte_size: sum('total_uncompressed_size'),
+    total_compressed_size: sum('total_compressed_size'),
+  };
+  const schema: SchemaElement[] = [rootElement(columns), ...columns.map(schemaElement)];
+  const { num_rows } = group;
+  putFooter(file, { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY });
+  const ended = file.bytes.slice(0, file.at);
+  if (file.bytes.length > MAX_KEPT_BYTES) Object.assign(file, createByteSink());
+  return ended;
+}
+
+function appendIndexes(
+  file: ByteSink,
+  { columnIndex, offsetIndex }: PlacedChunk,
+): Partial<PlacedChunk['chunk']> {
+  const columnIndexAt = file.at;
+  if (columnIndex !== undefined) putColumnIndex(file, columnIndex);
+  const offsetIndexAt = file.at;
+  putOffsetIndex(file, offsetIndex);
+  return {
+    ...(columnIndex && {
+      column_index_offset: BigInt(columnIndexAt),
+      column_index_length: offsetIndexAt - columnIndexAt,
+    }),
+    offset_index_offset: BigInt(offsetIndexAt),
+    offset_index_length: file.at - offsetIndexAt,
   };
 }

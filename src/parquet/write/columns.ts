@@ -1,19 +1,12 @@
 import type { SchemaElement } from 'hyparquet';
-import type { Aggregation, Dataset } from '../../core/model/index.ts';
-import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
-import type { ChunkColumn } from './column-chunk.ts';
+import { AGGREGATIONS, type Aggregation, aggregationColumns, type Dataset } from '../../core/model/index.ts';
 
 /**
- * The columns of the three datasets, and how each is encoded. A change here changes the bytes of every
- * published day: raise `FORMAT_VERSION` with it.
+ * The columns of the three datasets. A change here changes the bytes of every published day: raise `FORMAT_VERSION` with it.
  *
- * Statistics were chosen by measurement. Each row group spans all series, so the smallest and largest string
- * of a whole column chunk prune hardly anything, but those of its pages do where the column is sorted, and cost
- * no more: hence `page` for `time_series_id`, and for `timestamp`. The other columns need theirs for their null counts.
- *
- * Encodings likewise: DELTA_BINARY_PACKED halves timestamps; doubles that are measured are both smaller and faster PLAIN
- * than by dictionary, those that repeat are smaller by one, and BYTE_STREAM_SPLIT makes readings with few decimals half as
- * large again.
+ * All was chosen by measurement. The bounds of a column chunk prune hardly anything, for each row group spans all series; those of pages do
+ * where the column is sorted. DELTA_BINARY_PACKED halves timestamps; doubles that are measured are smaller and faster PLAIN, those that
+ * repeat by dictionary, and BYTE_STREAM_SPLIT makes readings with few decimals half as large again.
  */
 
 /** Constant, without a version: the same data give the same bytes whoever wrote them. */
@@ -38,7 +31,6 @@ export interface Column {
   readonly type: ColumnType;
   readonly required: boolean;
   readonly statistics: 'chunk' | 'page';
-  /** Whether a Parquet dictionary is tried. */
   readonly dictionary: boolean;
 }
 
@@ -69,27 +61,18 @@ export const MEASUREMENT_COLUMNS: readonly Column[] = numbered([
   text('json_value', false),
 ]);
 
+const repeatedTexts = (...names: readonly string[]) => names.map((name) => text(name, true));
+
 /** New ones go to the end: the numbers of the others stay. */
 export const METADATA_COLUMNS: readonly Column[] = numbered(
   [
     ...SERIES_COLUMNS,
-    text('source', true),
-    text('data_provider', true),
-    text('unit_of_measure', true),
+    ...repeatedTexts('source', 'data_provider', 'unit_of_measure'),
     cells('scale', 'double'),
-    text('vessel_name', true),
-    text('vessel_imo', true),
-    text('jsmea_id', true),
-    text('jsmea_naming_rule', true),
-    text('jsmea_category', true),
-    text('jsmea_subcategory', true),
-    text('jsmea_content', true),
-    text('jsmea_item', true),
-    text('flat_id', true),
-    text('flat_short_name', true),
-    text('maker_id', true),
-    text('maker_name', true),
-    text('maker_description', true),
+    ...repeatedTexts('vessel_name', 'vessel_imo'),
+    ...repeatedTexts('jsmea_id', 'jsmea_naming_rule', 'jsmea_category', 'jsmea_subcategory', 'jsmea_content'),
+    ...repeatedTexts('jsmea_item', 'flat_id', 'flat_short_name'),
+    ...repeatedTexts('maker_id', 'maker_name', 'maker_description'),
     cells('maker_range_high', 'double'),
     cells('maker_range_low', 'double'),
     text('domains_json', false),
@@ -107,7 +90,6 @@ const STATISTICS_COLUMNS: readonly Column[] = numbered([
 ]);
 const STATISTICS_BY_NAME = new Map(STATISTICS_COLUMNS.map((column) => [column.name, column]));
 
-/** The statistics dataset's columns, aggregations in the job's order. */
 export function statisticsColumns(aggregations: readonly Aggregation[]): readonly Column[] {
   const own = aggregations.flatMap(aggregationColumns).map(({ name }) => name);
   return [TIMESTAMP, ...SERIES_COLUMNS.map(({ name }) => name), ...own].map(
@@ -128,7 +110,6 @@ export function datasetColumns({
   return dataset === 'statistics' ? statisticsColumns(aggregations ?? []) : METADATA_COLUMNS;
 }
 
-/** The root of a file's schema. */
 export function rootElement(columns: readonly Column[]): SchemaElement {
   return { name: 'schema', num_children: columns.length };
 }
@@ -141,12 +122,18 @@ const PHYSICAL_TYPES = {
   series: 'BYTE_ARRAY',
 } as const;
 
-/** A column as its chunks describe it. */
+/** What the footer says of a column chunk whatever its values are. */
+export interface ChunkColumn {
+  readonly path: readonly string[];
+  readonly type: NonNullable<SchemaElement['type']>;
+  /** Have its pages an index of their bounds? */
+  readonly isIndexed: boolean;
+}
+
 export function chunkColumn({ name, type, statistics }: Column): ChunkColumn {
   return { path: [name], type: PHYSICAL_TYPES[type], isIndexed: statistics === 'page' };
 }
 
-/** A column as Parquet's schema describes it. */
 export function schemaElement({ name, type, required, fieldId }: Column): SchemaElement {
   const common: SchemaElement = {
     ...({ name, repetition_type: required ? 'REQUIRED' : 'OPTIONAL', field_id: fieldId } as const),

@@ -1,11 +1,6 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, putVarint, reserve } from './byte-sink.ts';
 
-/**
- * DELTA_BINARY_PACKED as Parquet's Encodings.md has it: the first value, then blocks of 128 differences, each of four
- * miniblocks with a bit width of its own. Loops are leaf functions over a block: longer ones are optimized and given up
- * again and again while a process is young.
- */
+/** DELTA_BINARY_PACKED: the first value, then blocks of 128 differences, each of four miniblocks with a bit width of its own. */
 
 const BLOCK_ROWS = 128;
 const MINIBLOCK_ROWS = 32;
@@ -34,7 +29,6 @@ function takeDeltas(values: Float64Array, from: number, count: number): number {
   return min;
 }
 
-/** Bits that the differences of a miniblock from `min` need. */
 function widthOf(from: number, min: number): number {
   let max = min;
   for (let i = from; i < from + MINIBLOCK_ROWS; i++) if (deltas[i]! > max) max = deltas[i]!;
@@ -43,13 +37,7 @@ function widthOf(from: number, min: number): number {
 }
 
 /** 32 differences from `min`, so many bits each, least significant first; those of more than 32 bits in two steps. */
-function packMiniblock(
-  view: DataView<ArrayBuffer>,
-  start: number,
-  from: number,
-  min: number,
-  width: number,
-): void {
+function packMiniblock(view: DataView<ArrayBuffer>, start: number, from: number, min: number, width: number) {
   let at = start;
   let bits = 0;
   let used = 0;

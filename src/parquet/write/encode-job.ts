@@ -3,22 +3,16 @@ import type { SeriesRanks } from './series-ranks.ts';
 import type { RankValues } from './series-values.ts';
 import type { Table } from './table.ts';
 
-/**
- * What an encoder is asked and what it answers: plain values and typed arrays, so that a worker thread can
- * have them. The gathered rows go there and come back by transfer, so that their memory is used again.
- */
+/** What an encoder is asked. The gathered rows go to a thread and come back by transfer, so that their memory is used again. */
 export type EncodeJob = MeasurementJob | TableJob;
 
-interface CommonJob {
+export interface MeasurementJob {
+  readonly kind: 'measurements';
+  readonly gathered: ColumnBatch;
   readonly ranks: SeriesRanks;
 }
 
-export interface MeasurementJob extends CommonJob {
-  readonly kind: 'measurements';
-  readonly gathered: ColumnBatch;
-}
-
-export interface TableJob extends CommonJob {
+export interface TableJob extends Pick<MeasurementJob, 'ranks'> {
   readonly kind: 'table';
   readonly gathered: Table;
 }
@@ -32,30 +26,16 @@ export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
   readonly gathered: Job['gathered'];
 }
 
-/** The memory of the gathered rows. */
 export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
-  const arrays: ArrayBufferView[] =
+  const { timestampMicros, seriesCodes } = gathered;
+  const own: ArrayBufferView[] =
     kind === 'measurements'
-      ? [
-          gathered.timestampMicros,
-          gathered.seriesCodes,
-          gathered.kinds,
-          gathered.words,
-          gathered.jsonText.bytes,
-          gathered.jsonText.ends,
-        ]
-      : [
-          gathered.timestampMicros,
-          gathered.seriesCodes,
-          ...gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]),
-        ];
-  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
+      ? [gathered.kinds, gathered.words, gathered.jsonText.bytes, gathered.jsonText.ends]
+      : gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]);
+  return [...new Set([timestampMicros, seriesCodes, ...own].map(({ buffer }) => buffer as ArrayBuffer))];
 }
 
-/**
- * The memory that came back, in the objects that were sent without: code that meets objects of another thread, which have a
- * shape of their own, is compiled once more, in the middle of a day.
- */
+/** The memory that came back, in the objects that were sent: those of another thread have a shape of their own, for which code is compiled again. */
 export function takeBack(job: EncodeJob, gathered: EncodeJob['gathered']): void {
   if (job.kind === 'table') Object.assign(job.gathered, gathered);
   else {

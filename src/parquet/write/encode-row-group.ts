@@ -1,50 +1,32 @@
 import { FatalError, messageOf } from '../../core/errors.ts';
 import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, NO_RUNS } from '../../core/model/index.ts';
-import type { PlacedChunk } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
+import { beginFile, endFile, type PlacedChunk } from './column-chunk.ts';
+import { type Column, MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
 import type { EncodeAnswer, EncodeJob, MeasurementJob, TableJob } from './encode-job.ts';
-import type { SortScratch } from './measurement-sort.ts';
 import { createSortScratch, sortMeasurements } from './measurement-sort.ts';
-import type { ColumnValues } from './page-values.ts';
-import { doubleValues, longValues, microsValues, textValues } from './page-values.ts';
-import type { KindRuns } from './pages.ts';
-import { createKindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
-import { beginFile, endFile } from './row-group-file.ts';
-import type { TextRun } from './series-chunk.ts';
-import { appendSeriesChunk } from './series-chunk.ts';
+import { type ColumnValues, doubleValues, longValues, microsValues, textValues } from './page-values.ts';
+import { createKindRuns, type KindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
+import { appendSeriesChunk, type TextRun } from './series-chunk.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import { findRuns } from './series-runs.ts';
-import type { OrderedColumn } from './series-values.ts';
-import { readingValues, windowValues } from './series-values.ts';
-import type { TableColumn } from './table.ts';
-import { inOrder, sortTable } from './table.ts';
-import type { EncodeScratch } from './value-chunk.ts';
+import { type OrderedColumn, readingValues, windowValues } from './series-values.ts';
+import { inOrder, sortTable, type TableColumn } from './table.ts';
 import { appendValueChunk, createEncodeScratch } from './value-chunk.ts';
 
 /** Memory for one row group at a time, used again for the next. */
-export interface Arena {
-  readonly sort: SortScratch;
-  readonly encode: EncodeScratch;
-}
-
-export function createArena(): Arena {
+export function createArena() {
   return { sort: createSortScratch(), encode: createEncodeScratch() };
 }
 
-/**
- * Sort and encode one row group, in the thread that calls: some 0.1 s per million rows. Throws FatalError
- * `encode-failed`.
- */
+export type Arena = ReturnType<typeof createArena>;
+
+/** Sort and encode one row group in the calling thread: some 0.1 s per million rows. Throws FatalError `encode-failed`. */
 export function encodeRowGroup(job: EncodeJob, arena: Arena): EncodeAnswer {
   try {
     return job.kind === 'measurements' ? encodeMeasurements(job, arena) : encodeTable(job, arena);
   } catch (error) {
-    throw new FatalError(
-      'encode-failed',
-      `A row group of ${job.gathered.rows} rows could not be encoded: ${messageOf(error)}; nothing was uploaded from it`,
-      { cause: error },
-    );
+    const found = `A row group of ${job.gathered.rows} rows could not be encoded: ${messageOf(error)}`;
+    throw new FatalError('encode-failed', `${found}; nothing was uploaded from it`, { cause: error });
   }
 }
 
@@ -100,12 +82,8 @@ function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
     if (source === undefined) return appendValueChunk(encode, column, pagesOf(rows), microsValues(micros!));
     const own = inOrder(source, order);
     ordered.set(column.name, own);
-    return appendValueChunk(
-      encode,
-      column,
-      pagesOf(rows, setRuns(own.set), SET),
-      tableValues(source, own, order),
-    );
+    const pages = pagesOf(rows, setRuns(own.set), SET);
+    return appendValueChunk(encode, column, pages, tableValues(source, own, order));
   });
   return {
     file: endFile(encode.file, rows, schema, chunks),
@@ -115,11 +93,7 @@ function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
   };
 }
 
-function tableValues(
-  { column, bytes, ends }: TableColumn,
-  { cells }: OrderedColumn,
-  order: Int32Array,
-): ColumnValues {
+function tableValues({ column, bytes, ends }: TableColumn, { cells }: OrderedColumn, order: Int32Array) {
   if (column.type === 'text') return textValues({ bytes, ends, entries: order, stride: 1 });
   return column.type === 'double' ? doubleValues(cells) : longValues(cells);
 }

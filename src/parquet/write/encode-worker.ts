@@ -1,8 +1,7 @@
 /** The worker thread of `createEncoder({ threads: 1 })`: the one module that acts when it is loaded. */
 import { parentPort } from 'node:worker_threads';
 import { FatalError } from '../../core/errors.ts';
-import type { EncodeJob } from './encode-job.ts';
-import { gatheredBuffers } from './encode-job.ts';
+import { type EncodeJob, gatheredBuffers } from './encode-job.ts';
 import { createArena, encodeRowGroup } from './encode-row-group.ts';
 import type { WorkerReply } from './encoder.ts';
 

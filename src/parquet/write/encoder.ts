@@ -4,12 +4,8 @@ import { jsonTextBytes } from '../../core/model/index.ts';
 import { type EncodeAnswer, type EncodeJob, gatheredBuffers, takeBack } from './encode-job.ts';
 import type { Arena } from './encode-row-group.ts';
 
-/** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
 export interface Encoder {
-  /**
-   * Rows will come, so many in all as far as that is known: where it takes a thread, let one load meanwhile what encodes
-   * them, which takes a third of a second. Optional.
-   */
+  /** Rows will come, so many if that is known: let a thread load what encodes them meanwhile, which takes a third of a second. */
   prepare(rows: number | undefined): void;
   /**
    * Takes the job's gathered rows over; the answer gives them back. Throws FatalError `encode-failed`,
@@ -20,7 +16,6 @@ export interface Encoder {
   close(): Promise<void>;
 }
 
-/** What a worker answers to the job of the same number. */
 export type WorkerReply =
   | { readonly job: number; readonly answer: EncodeAnswer }
   | { readonly job: number; readonly failure: { readonly code: string; readonly message: string } };
@@ -31,10 +26,7 @@ interface EncoderOptions {
   readonly smallRows?: number;
 }
 
-/**
- * `threads: 0` encodes in the calling thread, which it blocks; more are worker threads, each started when those
- * before it are busy. The bytes are always the same.
- */
+/** `threads: 0` encodes in the calling thread; more are worker threads, started when those before are busy. The bytes are the same. */
 export function createEncoder({ threads, smallRows = 0 }: EncoderOptions): Encoder {
   const inline = createInlineEncoder();
   if (threads === 0) return inline;
@@ -51,10 +43,7 @@ export function createEncoder({ threads, smallRows = 0 }: EncoderOptions): Encod
   };
 }
 
-/**
- * Fewer rows are encoded within some milliseconds, in which a thread would not even have been told of them: of a small
- * vessel-day it takes as much again to send them there and back, and a thread takes 100 MB.
- */
+/** Fewer rows are encoded in the time that sending them to a thread and back takes; and a thread takes 100 MB. */
 export const SMALL_ROW_GROUP_ROWS = 16_384;
 /** Text of few rows may be much all the same. */
 const SMALL_TEXT_BYTES = 1024 * 1024;
@@ -64,22 +53,12 @@ function textBytes({ kind, gathered }: EncodeJob): number {
   return gathered.columns.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/**
- * Threads that keep up with what one thread receives and decodes, which is less work than encoding it but more
- * than half; a thread takes some 100 MB.
- */
+/** Threads that keep up with what one thread receives and decodes; each takes some 100 MB. */
 export function encoderThreadsFor(cores: number): number {
   return cores > 2 ? 2 : 1;
 }
 
 const closedError = () => new CancelledError('the encoder was closed before this row group was encoded');
-
-const unsentError = ({ gathered }: EncodeJob, cause: unknown) =>
-  new FatalError(
-    'encode-failed',
-    `A row group of ${gathered.rows} rows could not be sent to a thread: ${messageOf(cause)}; nothing was uploaded from it`,
-    { cause },
-  );
 
 function createInlineEncoder(): Encoder {
   let arena: Arena | undefined;
@@ -106,15 +85,10 @@ function createInlineEncoder(): Encoder {
   };
 }
 
-interface Waiting {
-  readonly resolve: (answer: EncodeAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** A worker that started lazily, and the jobs it has not answered yet. */
 interface LiveWorker {
   readonly thread: Worker;
-  readonly waiting: Map<number, Waiting>;
+  readonly waiting: Map<number, Pick<PromiseWithResolvers<EncodeAnswer>, 'resolve' | 'reject'>>;
 }
 
 /** The worker's file has the extension of this one: TypeScript as it stands, or what a build made of it. */
@@ -185,14 +159,16 @@ function createWorkerEncoder(threads: number): Encoder {
         const number = jobs++;
         try {
           thread.postMessage({ job: number, request: job }, gatheredBuffers(job));
-        } catch (error) {
-          return reject(unsentError(job, error));
+        } catch (cause) {
+          const found = `A row group of ${job.gathered.rows} rows could not be sent to a thread: ${messageOf(cause)}`;
+          reject(new FatalError('encode-failed', `${found}; nothing was uploaded from it`, { cause }));
+          return;
         }
-        const take: Waiting['resolve'] = ({ gathered, ...answer }) => {
+        const take = ({ gathered, ...answer }: EncodeAnswer) => {
           takeBack(job, gathered);
           resolve({ ...answer, gathered: job.gathered } as EncodeAnswer<Job>);
         };
-        waiting.set(number, { resolve: take, reject });
+        waiting.set(number, { resolve: take as (answer: unknown) => void, reject });
         // Only a job that waits keeps the process alive, an idle worker does not.
         thread.ref();
       });

@@ -1,12 +1,10 @@
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
 import { FatalError } from '../../core/errors.ts';
-import type { Dataset, SplicedRowGroup } from '../../core/model/index.ts';
-import { FORMAT_VERSION } from '../../core/model/index.ts';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes } from './byte-sink.ts';
+import { type Dataset, FORMAT_VERSION, type SplicedRowGroup } from '../../core/model/index.ts';
+import { type ByteSink, createByteSink, putBytes } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
 import { CREATED_BY, datasetColumns, rootElement, schemaElement } from './columns.ts';
-import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
+import { MAGIC_BYTES, readMetadata } from './parquet-tail.ts';
 import { putFooter, putShiftedOffsetIndex } from './parquet-thrift.ts';
 
 /**
@@ -24,7 +22,6 @@ const SORTED_BY: Readonly<Record<Dataset, readonly string[]>> = {
   metadata: ['time_series_id'],
 };
 
-/** A row group with its place in the file. */
 interface PlacedGroup {
   readonly group: RowGroup;
   readonly tail: Uint8Array;
@@ -34,37 +31,31 @@ interface PlacedGroup {
   readonly shiftBytes: bigint;
 }
 
-/** Shift the offsets of a row group's column chunks. */
-function shiftChunks({ group, shiftBytes }: PlacedGroup): void {
-  if (group.file_offset !== undefined) group.file_offset += shiftBytes;
-  for (const chunk of group.columns) shiftChunk(chunk, shiftBytes);
-}
-
-/** Bytes of a page index in a tail. */
 function indexBytes(placed: PlacedGroup, offset: bigint, length: number | undefined): Uint8Array {
   const at = Number(offset) - placed.tailAt;
   return placed.tail.subarray(at, at + (length ?? 0));
 }
 
+type AppendIndex = (sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup) => void;
+
 /** Append a column index, which holds no offsets, and note where it is. */
-function appendColumnIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
+const appendColumnIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   if (chunk.column_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.column_index_offset, chunk.column_index_length);
   chunk.column_index_offset = BigInt(bodiesEnd + sink.at);
   putBytes(sink, bytes);
-}
+};
 
 /** Append an offset index with its pages' offsets shifted, and note where it is. */
-function appendOffsetIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
+const appendOffsetIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   if (chunk.offset_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.offset_index_offset, chunk.offset_index_length);
   const { at } = sink;
   putShiftedOffsetIndex(sink, bytes, Number(placed.shiftBytes));
   chunk.offset_index_offset = BigInt(bodiesEnd + at);
   chunk.offset_index_length = sink.at - at;
-}
+};
 
-/** Read the tails, and check that all have the same columns. */
 function readTails(groups: readonly SplicedRowGroup[]): {
   first: FileMetaData;
   placed: PlacedGroup[];
@@ -91,15 +82,16 @@ function readTails(groups: readonly SplicedRowGroup[]): {
 }
 
 /**
- * The end of a file that begins with `PARQUET_MAGIC` and continues with the bodies of `groups`, one after the
- * other: page indexes, footer, its length and the closing magic.
- * Throws FatalError `footer-schema-mismatch` when groups of different columns are mixed, RangeError without
- * any group (`emptyParquetFooter` is for that).
+ * The end of a file that begins with `PARQUET_MAGIC` and the bodies of `groups`. Throws FatalError `footer-schema-mismatch` when groups of
+ * different columns are mixed, RangeError without any group.
  */
 export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
   const { first, placed, bodiesEnd } = readTails(groups);
   const indexes = createByteSink();
-  for (const rowGroup of placed) shiftChunks(rowGroup);
+  for (const { group, shiftBytes } of placed) {
+    if (group.file_offset !== undefined) group.file_offset += shiftBytes;
+    for (const chunk of group.columns) shiftChunk(chunk, shiftBytes);
+  }
   for (const append of [appendColumnIndex, appendOffsetIndex])
     for (const rowGroup of placed)
       for (const chunk of rowGroup.group.columns) append(indexes, bodiesEnd, chunk, rowGroup);
@@ -121,7 +113,6 @@ export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Ui
   return finishFooter(createByteSink(), { version: 1, schema }, []);
 }
 
-/** Metadata and the magic, behind what is in `sink`. */
 function finishFooter(
   sink: ByteSink,
   { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,
@@ -135,6 +126,5 @@ function finishFooter(
     key_value_metadata: [{ key: 'vessel_export.format_version', value: String(FORMAT_VERSION) }],
     created_by: CREATED_BY,
   });
-  putBytes(sink, PARQUET_MAGIC);
   return sink.bytes.subarray(0, sink.at);
 }

@@ -1,14 +1,9 @@
-/**
- * A column of a file that is none of a dataset's, filled value by value: PLAIN, or by a dictionary where its values repeat,
- * with the levels of nested columns.
- */
+/** A column of a file that is none of a dataset's, filled value by value, with the levels of nested columns. */
 import type { SchemaElement } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putUint32, putVarint, reserve } from './byte-sink.ts';
-import type { PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
+import { createByteSink, putBytes, putSized, putText, putVarint, reserve } from './byte-sink.ts';
+import { appendChunk, type PageBody, type PlacedChunk } from './column-chunk.ts';
 
-/** A column's place in a schema. */
 export interface Leaf {
   readonly path: readonly string[];
   readonly type: NonNullable<SchemaElement['type']>;
@@ -23,13 +18,8 @@ const PAGE_BYTES = 1 << 20;
 const TWO_32 = 2 ** 32;
 
 /** Where a page ends: in rows, in entries of levels, in values, and in bytes of values. */
-interface PageEnd {
-  readonly rows: number;
-  readonly entries: number;
-  readonly values: number;
-  readonly bytes: number;
-}
-const NOTHING: PageEnd = { rows: 0, entries: 0, values: 0, bytes: 0 };
+const NOTHING = { rows: 0, entries: 0, values: 0, bytes: 0 };
+type PageEnd = typeof NOTHING;
 
 export class LeafColumn {
   readonly leaf: Leaf;
@@ -58,7 +48,6 @@ export class LeafColumn {
     return this.#rows;
   }
 
-  /** Bytes of the values so far. */
   get bytes(): number {
     return this.#plain.at;
   }
@@ -86,9 +75,7 @@ export class LeafColumn {
   addBytes(text: Uint8Array): void {
     this.#begin(this.leaf.definition, 0);
     this.#values++;
-    reserve(this.#plain, 4);
-    putUint32(this.#plain, text.length);
-    putBytes(this.#plain, text);
+    putText(this.#plain, text);
   }
 
   /** A whole number that a double holds, or a truth. */
@@ -172,10 +159,9 @@ export class LeafColumn {
     const plain = this.#plain;
     // A unit of UTF-16 takes three bytes at most.
     reserve(plain, 4 + 3 * text.length);
-    const { buffer } = plain.bytes;
-    const bytes = Buffer.from(buffer, 0, buffer.byteLength).write(text, plain.at + 4);
-    putUint32(plain, bytes);
-    plain.at += bytes;
+    putSized(plain, () => {
+      plain.at += Buffer.from(plain.bytes.buffer).write(text, plain.at);
+    });
   }
 
   #pageOf(from: PageEnd, to: PageEnd): PageBody {
@@ -217,24 +203,13 @@ export class LeafColumn {
 /** Bits of numbers up to this, and one at least: readers do not agree on none. */
 const widthOf = (most: number) => Math.max(1, 32 - Math.clz32(Math.max(0, most)));
 
-/** Levels with their length. */
 function putLevels(sink: ByteSink, levels: Uint8Array, most: number): void {
-  const lengthAt = sink.at;
   reserve(sink, 16);
-  sink.at += 4;
-  if (isAll(levels, levels[0]!)) {
+  putSized(sink, () => {
+    if (levels.some((level) => level !== levels[0])) return putPacked(sink, levels, widthOf(most));
     putVarint(sink, levels.length * 2);
     sink.bytes[sink.at++] = levels[0]!;
-  } else putPacked(sink, levels, widthOf(most));
-  const end = sink.at;
-  sink.at = lengthAt;
-  putUint32(sink, end - lengthAt - 4);
-  sink.at = end;
-}
-
-function isAll(levels: Uint8Array, level: number): boolean {
-  for (let i = 0; i < levels.length; i++) if (levels[i] !== level) return false;
-  return true;
+  });
 }
 
 /** One run of the hybrid of RLE and bit-packing: bit-packed. */

@@ -14,10 +14,7 @@ interface MeasurementRowGroupOptions extends RowGroupSize {
   readonly encoder: Encoder;
 }
 
-/**
- * Builder of the measurements dataset; it takes column batches and keeps rows as one. Appending throws DataError
- * `json-text-too-large` for more JSON text at one timestamp than a row group can hold.
- */
+/** Builder of the measurements dataset. Appending throws DataError `json-text-too-large` too. */
 export function createMeasurementRowGroups(
   options: MeasurementRowGroupOptions,
 ): RowGroupBuilder<ColumnBatch> {
@@ -65,37 +62,20 @@ function copyJsonTexts(to: ColumnBatch, from: ColumnBatch, at: number): void {
   if (firstRow === -1) return;
   const first = words[2 * (at + firstRow)]!;
   const shift = jsonText.count - first;
-  let texts = 0;
-  for (let from = at + firstRow; from < rows; from += SLICE_ROWS)
-    texts += renumber(kinds, words, from, Math.min(rows, from + SLICE_ROWS), first + texts, shift);
-  const textBytes = jsonTextBytes(from.jsonText, first + texts) - jsonTextBytes(from.jsonText, first);
+  let next = first;
+  for (let row = at + firstRow; row < rows; row++) {
+    if (kinds[row] !== JSON_TEXT) continue;
+    if (words[2 * row] !== next) throw new RangeError(`got entry ${words[2 * row]}, expected ${next}`);
+    words[2 * row] = next++ + shift;
+    words[2 * row + 1] = 0;
+  }
+  const textBytes = jsonTextBytes(from.jsonText, next) - jsonTextBytes(from.jsonText, first);
   if (jsonTextBytes(jsonText) + textBytes > MAX_TEXT_BYTES)
     throw new DataError(
       'json-text-too-large',
       `got more than ${MAX_TEXT_BYTES} bytes of JSON values at one timestamp, in ${to.rows} rows, expected less, for a row group never ends within a timestamp; select fewer series for this job`,
     );
-  appendJsonTexts(jsonText, from.jsonText, first, first + texts);
-}
-
-const SLICE_ROWS = 4_096;
-
-/** Shift the entries of rows `[from, to)`, the first of which is `next`; how many. A leaf, as the loops of sorting are. */
-function renumber(
-  kinds: Uint8Array,
-  words: Int32Array,
-  from: number,
-  to: number,
-  next: number,
-  shift: number,
-): number {
-  let entry = next;
-  for (let row = from; row < to; row++) {
-    if (kinds[row] !== JSON_TEXT) continue;
-    if (words[2 * row] !== entry) throw new RangeError(`got entry ${words[2 * row]}, expected ${entry}`);
-    words[2 * row] = entry++ + shift;
-    words[2 * row + 1] = 0;
-  }
-  return entry - next;
+  appendJsonTexts(jsonText, from.jsonText, first, next);
 }
 
 function rowsOfText({ rows, kinds, words, jsonText }: ColumnBatch, bytes: number): number {

@@ -1,7 +1,5 @@
-import type { ColumnBatch } from '../../core/model/index.ts';
-import { JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
-import type { KindRuns } from './pages.ts';
-import { createKindRuns, startRun } from './pages.ts';
+import { type ColumnBatch, JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
+import { createKindRuns, type KindRuns, startRun } from './pages.ts';
 
 /**
  * Readings in order of arrival → in order of (time_series_id, timestamp, value).
@@ -10,23 +8,19 @@ import { createKindRuns, startRun } from './pages.ts';
  * to be put in order. Value order: longs, then doubles, then JSON texts; longs as numbers, doubles by their
  * IEEE 754 bits read as a signed 64-bit integer, texts by bytes. Equal readings are kept and are alike, so the
  * result depends on the multiset of readings alone.
- *
- * Loops over rows are leaf functions called for some thousand of them: loops over all were optimized and given up again
- * and again while the process is young.
  */
 export interface SortedReadings {
   readonly rows: number;
   readonly micros: Float64Array;
   /** Two little-endian words a row; the entry in the batch's heap in the first where the row is JSON. */
   readonly cells: Int32Array;
-  /** The first row of each rank and, in the end, the number of rows. */
   readonly first: Int32Array;
   /** Rows of one kind of value that follow each other, whatever their series. */
   readonly kinds: KindRuns;
 }
 
 /** Memory for the rows of one row group, used again for the next. It only grows, to the largest seen. */
-export interface SortScratch {
+interface SortScratch {
   micros: Float64Array;
   cells: Int32Array;
   longs: BigInt64Array;
@@ -35,8 +29,6 @@ export interface SortScratch {
 export function createSortScratch(): SortScratch {
   return { micros: new Float64Array(0), cells: new Int32Array(0), longs: new BigInt64Array(0) };
 }
-
-const SLICE_ROWS = 4_096;
 
 /** Sort the first `batch.rows` rows. What comes back is good until the scratch is used again. */
 export function sortMeasurements(
@@ -52,13 +44,9 @@ export function sortMeasurements(
   }
   const first = new Int32Array(rankOfCode.length + 1);
   const kindsOfRank = new Uint8Array(rankOfCode.length);
-  inSlices(rows, (from, to) => countRanks(batch, rankOfCode, from, to, first, kindsOfRank));
+  countRanks(batch, rankOfCode, first, kindsOfRank);
   for (let rank = 0; rank < rankOfCode.length; rank++) first[rank + 1]! += first[rank]!;
-  const next = first.slice();
-  let mayBeEqual = false;
-  inSlices(rows, (from, to) => {
-    if (scatter(batch, rankOfCode, from, to, next, scratch)) mayBeEqual = true;
-  });
+  const mayBeEqual = scatter(batch, rankOfCode, first.slice(), scratch);
   const kindOfRow = kindsOfRank.some(isMixed) ? kindsInOrder(batch, rankOfCode, first) : undefined;
   const sorting = { batch, scratch, first, kindsOfRank, kindOfRow };
   if (mayBeEqual)
@@ -73,25 +61,17 @@ export function sortMeasurements(
   };
 }
 
-function inSlices(rows: number, call: (from: number, to: number) => void): void {
-  for (let from = 0; from < rows; from += SLICE_ROWS) call(from, Math.min(rows, from + SLICE_ROWS));
-}
-
-/** Is there more than one bit? */
 const isMixed = (kinds: number): boolean => (kinds & (kinds - 1)) !== 0;
 
-/** The kind of a set of just one. */
 const onlyKind = (kinds: number): number => 31 - Math.clz32(kinds);
 
 function countRanks(
-  { seriesCodes, kinds }: ColumnBatch,
+  { rows, seriesCodes, kinds }: ColumnBatch,
   rankOfCode: Int32Array,
-  from: number,
-  to: number,
   first: Int32Array,
   kindsOfRank: Uint8Array,
 ): void {
-  for (let row = from; row < to; row++) {
+  for (let row = 0; row < rows; row++) {
     const rank = rankOfCode[seriesCodes[row]!]!;
     first[rank + 1]!++;
     kindsOfRank[rank]! |= 1 << kinds[row]!;
@@ -100,15 +80,13 @@ function countRanks(
 
 /** True where a row may have series and time of the one before it. BigInts are copied as bits, once this is compiled. */
 function scatter(
-  { timestampMicros, seriesCodes, longs }: ColumnBatch,
+  { rows, timestampMicros, seriesCodes, longs }: ColumnBatch,
   rankOfCode: Int32Array,
-  from: number,
-  to: number,
   next: Int32Array,
   { micros: toMicros, longs: toLongs }: SortScratch,
 ): boolean {
   let mayBeEqual = false;
-  for (let row = from; row < to; row++) {
+  for (let row = 0; row < rows; row++) {
     const at = next[rankOfCode[seriesCodes[row]!]!]!++;
     const micros = timestampMicros[row]!;
     if (at > 0 && toMicros[at - 1] === micros) mayBeEqual = true;
@@ -122,20 +100,8 @@ function scatter(
 function kindsInOrder({ rows, seriesCodes, kinds }: ColumnBatch, rankOfCode: Int32Array, first: Int32Array) {
   const next = first.slice();
   const kindOfRow = new Uint8Array(rows);
-  inSlices(rows, (from, to) => scatterKinds(seriesCodes, kinds, rankOfCode, from, to, next, kindOfRow));
+  for (let row = 0; row < rows; row++) kindOfRow[next[rankOfCode[seriesCodes[row]!]!]!++] = kinds[row]!;
   return kindOfRow;
-}
-
-function scatterKinds(
-  seriesCodes: Int32Array,
-  kinds: Uint8Array,
-  rankOfCode: Int32Array,
-  from: number,
-  to: number,
-  next: Int32Array,
-  kindOfRow: Uint8Array,
-): void {
-  for (let row = from; row < to; row++) kindOfRow[next[rankOfCode[seriesCodes[row]!]!]!++] = kinds[row]!;
 }
 
 interface Sorting {

@@ -1,5 +1,4 @@
-import type { EncodedRowGroup, SeriesMetadata } from '../../core/model/index.ts';
-import { NO_RUNS } from '../../core/model/index.ts';
+import { type EncodedRowGroup, NO_RUNS, type SeriesMetadata } from '../../core/model/index.ts';
 import { METADATA_COLUMNS } from './columns.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { checkRowGroup, splitParquetFile } from './parquet-tail.ts';
@@ -7,9 +6,8 @@ import { rankSeries } from './series-ranks.ts';
 import { createTable, setValue, type TableValue, tableNulls } from './table.ts';
 
 /**
- * One row a series, every field a column, sorted by time series id. `minMicros` and `maxMicros` are 0: metadata
- * have no time. Throws RangeError without any series (such a day has no object), and what the encoder throws;
- * without an encoder, encodes in the calling thread.
+ * One row a series, every field a column, sorted by time series id; times are 0. Throws RangeError without any series (such a day has
+ * no object), and what the encoder throws; without one, encodes in the calling thread.
  */
 export async function encodeMetadata(
   series: readonly SeriesMetadata[],
@@ -25,50 +23,24 @@ export async function encodeMetadata(
   }
   table.rows = series.length;
   const { ranks } = rankSeries(series.map(({ timeSeriesId: id, id: name }) => ({ id, name })));
-  const facts = {
-    rows: table.rows,
-    minMicros: undefined,
-    maxMicros: undefined,
-    nulls: tableNulls(table),
-    readings: undefined,
-  };
+  const nulls = tableNulls(table);
+  const facts = { rows: table.rows, minMicros: undefined, maxMicros: undefined, nulls, readings: undefined };
   const { file } = await encoder.encode({ kind: 'table', gathered: table, ranks });
   const { body, tail } = splitParquetFile(file);
   checkRowGroup({ body, tail }, facts, 0);
-  return {
-    body,
-    tail,
-    rows: series.length,
-    minMicros: 0,
-    maxMicros: 0,
-    runs: { ids: [], ...NO_RUNS },
-    values: [],
-  };
+  const runs = { ids: [], ...NO_RUNS };
+  return { body, tail, rows: series.length, minMicros: 0, maxMicros: 0, runs, values: [] };
 }
 
 /** In the order of the columns after the series'. */
 function fieldValues(series: SeriesMetadata): TableValue[] {
   const { jsmea, flat, maker } = series;
   return [
-    series.source,
-    series.dataProvider,
-    series.unitOfMeasure,
-    series.scale,
-    series.vesselName,
-    series.vesselImo,
-    jsmea.id,
-    jsmea.namingRule,
-    jsmea.category,
-    jsmea.subcategory,
-    jsmea.content,
-    jsmea.item,
-    flat.id,
-    flat.shortName,
-    maker.id,
-    maker.name,
-    maker.description,
-    maker.rangeHigh,
-    maker.rangeLow,
+    ...[series.source, series.dataProvider, series.unitOfMeasure, series.scale],
+    ...[series.vesselName, series.vesselImo],
+    ...[jsmea.id, jsmea.namingRule, jsmea.category, jsmea.subcategory, jsmea.content, jsmea.item],
+    ...[flat.id, flat.shortName],
+    ...[maker.id, maker.name, maker.description, maker.rangeHigh, maker.rangeLow],
     series.domainsJson,
   ];
 }

@@ -9,8 +9,9 @@ interface Page {
   readonly bytes: Uint8Array;
 }
 
-interface ChunkPages {
+export interface ChunkPages {
   readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED' | 'RLE_DICTIONARY';
+  /** Entries as PLAIN has them. */
   readonly dictionary?: { readonly entries: number; readonly plain: Uint8Array };
   readonly pages: readonly Page[];
   readonly packed: PackedPages;
@@ -34,22 +35,23 @@ export function discardPacked(packed: PackedPages): void {
   packed.clear();
 }
 
-/** From a page or a dictionary to what the file gets. */
 type Packer = (bytes: Uint8Array) => Uint8Array;
 
-/** Of pages that are not compressed. */
 export const asItIs: Packer = (bytes) => bytes;
 
 /** What each page goes through: zstd where it pays for the largest page and the dictionary together. */
 export function packerOf({ pages, dictionary, encoding, packed }: ChunkPages): Packer {
   const pack: Packer = (bytes) =>
     packedOnce(packed, bytes, bytes === dictionary?.plain ? undefined : dictionary?.entries);
-  const probe = probeOf(pages);
+  const probe = pages.reduce((a, b) => (b.bytes.length > a.bytes.length ? b : a));
   const probed = [probe.bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
-  if (isWorthwhile(sizeOf(probed.map(pack)), sizeOf(probed))) return pack;
+  const bytes = sizeOf(probed);
+  if (bytes > MIN_BYTES && sizeOf(probed.map(pack)) < (1 - MIN_GAIN) * bytes) return pack;
   return encoding === 'DELTA_BINARY_PACKED' ? tightPacker(pages, probe, pack) : asItIs;
 }
 
+/** Must save so much of a page to be worth a reader's time. */
+const MIN_GAIN = 0.05;
 const sizeOf = (all: readonly Uint8Array[]): number => all.reduce((sum, { length }) => sum + length, 0);
 
 /** Pages of less than such a part of the probe's bytes a row hold other differences than it. */
@@ -58,9 +60,8 @@ const TIGHT_SHARE = 0.75;
 const MIN_SAVED = 0.005;
 
 /**
- * Differences that are random leave nothing to zstd, and mostly fill the largest page; those of series that are read at
- * fixed steps take no bits but for the heads of their blocks, which are alike. So pages that are much tighter than the
- * probe are compressed where that pays, and all others are put into a frame as they are.
+ * Random differences leave nothing to zstd, and mostly fill the largest page; those of series that are read at fixed steps take no
+ * bits but for the heads of their blocks. So pages that are much tighter than the probe are compressed where that pays.
  */
 function tightPacker(pages: readonly Page[], probe: Page, pack: Packer): Packer {
   const mostPerRow = (TIGHT_SHARE * probe.bytes.length) / probe.rows;
@@ -71,15 +72,9 @@ function tightPacker(pages: readonly Page[], probe: Page, pack: Packer): Packer 
   return (bytes) => (isTight.has(bytes) ? pack(bytes) : framed(bytes));
 }
 
-/** The page that tells whether compressing pays: the largest. */
-function probeOf(pages: readonly Page[]): Page {
-  return pages.reduce((a, b) => (b.bytes.length > a.bytes.length ? b : a));
-}
-
 /**
- * Level 1 with longer matches and a smaller table: about as small as level 3, at the price of level 1. Asynchronous calls
- * would take half as much processor time again. Bytes follow the zstd that Node brings along: another Node may write others
- * for a day that is exported again, never other rows.
+ * Level 1 with longer matches and a smaller table: about as small as level 3, at the price of level 1. Asynchronous calls would take
+ * half as much CPU again. Another Node, with another zstd, may write other bytes for the same rows.
  */
 const VALUES = {
   [constants.ZSTD_c_compressionLevel]: 1,
@@ -105,11 +100,9 @@ export function compressed(bytes: Uint8Array, kind: 'wide codes' | 'values'): Ui
   return zstdCompressSync(bytes, { params: kind === 'wide codes' ? CODES : VALUES, chunkSize });
 }
 
-/**
- * Give the memory of a frame back at once. It is up to twice as large as the frame, and a row group's pages come to 12 MB
- * before garbage is collected. The memory that small buffers share is left alone, and twice is as good as once.
- */
+/** Give the memory of a frame back at once: a row group's pages come to 12 MB before garbage is collected. Twice is as good as once. */
 export function discard({ buffer }: Uint8Array): void {
+  // The memory that small buffers share is left alone.
   if (buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer))
     buffer.transfer(0);
 }
@@ -130,10 +123,3 @@ export function framed(bytes: Uint8Array): Uint8Array {
 
 /** What `framed` adds to a page. */
 const FRAME_BYTES = 12;
-
-/** Must save so much of a page to be worth a reader's time. */
-const MIN_GAIN = 0.05;
-
-function isWorthwhile(packedBytes: number, bytes: number): boolean {
-  return bytes > MIN_BYTES && packedBytes < (1 - MIN_GAIN) * bytes;
-}

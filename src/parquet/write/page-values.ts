@@ -1,10 +1,8 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putBytes, putUint32, reserve } from './byte-sink.ts';
+import { type ByteSink, putBytes, putText } from './byte-sink.ts';
 import { hasExactDeltas, putBigDeltas, putDeltas } from './delta-packed.ts';
 
 /** Values of a column by row, and how a page of them is written; `set` holds ranges of rows: from, to, from, to, …. */
 export interface ColumnValues {
-  /** Parquet's name of the encoding. */
   readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED';
   put(sink: ByteSink, set: Int32Array): void;
   /** Smallest and largest; undefined where there is none, or a value that has no place between others. */
@@ -29,31 +27,19 @@ export interface Texts {
 
 const TWO_32 = 2 ** 32;
 
-/** Microseconds, or other whole numbers that a double holds. */
-export function microsValues(micros: Float64Array): ColumnValues {
-  const known = new Map<Int32Array, MinMax>();
-  const minMaxOf = (set: Int32Array): MinMax => {
-    const seen = known.get(set) ?? minMax(micros, set);
-    known.set(set, seen);
-    return seen;
-  };
-  return {
-    encoding: 'DELTA_BINARY_PACKED',
-    bounds: (set) => wholeBounds(minMaxOf(set)),
-    put(sink, set) {
-      const { min, max } = minMaxOf(set);
-      const [from, to] = [set[0] ?? 0, set[1] ?? 0];
-      if (set.length === 2 && hasExactDeltas(min, max)) putDeltas(sink, micros, from, to);
-      else
-        putBigDeltas(
-          sink,
-          valuesOf(set, (row) => BigInt(micros[row]!)),
-        );
-    },
-  };
+/** A 64-bit cell as a number: exact up to 2^53. */
+export function cellNumber(cells: Int32Array, row: number): number {
+  return cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
 }
 
-/** 64-bit integers in two little-endian words each. */
+/** Microseconds, or other whole numbers that a double holds; of a column without nulls. */
+export function microsValues(micros: Float64Array): ColumnValues {
+  return wholeValues(
+    (set) => micros.subarray(set[0], set[1]),
+    (row) => BigInt(micros[row]!),
+  );
+}
+
 export function longValues(cells: Int32Array): ColumnValues {
   let scratch = new Float64Array(0);
   const gather = (set: Int32Array): Float64Array => {
@@ -64,30 +50,38 @@ export function longValues(cells: Int32Array): ColumnValues {
     return scratch.subarray(0, count);
   };
   const exact = (row: number) => BigInt(cells[2 * row + 1]!) * BigInt(TWO_32) + BigInt(cells[2 * row]! >>> 0);
+  return { ...wholeValues(gather, exact), cells };
+}
+
+/** Of rows: their numbers one behind the other, as doubles; and each exactly, for those that doubles cannot tell apart. */
+function wholeValues(
+  gather: (set: Int32Array) => Float64Array,
+  exactAt: (row: number) => bigint,
+): ColumnValues {
+  const gathered = (set: Int32Array) => {
+    const numbers = gather(set);
+    const { min, max } = minMax(numbers, Int32Array.of(0, numbers.length));
+    return { numbers, min, max, isExact: numbers.length === 0 || hasExactDeltas(min, max) };
+  };
   return {
     encoding: 'DELTA_BINARY_PACKED',
-    cells,
     bounds(set) {
-      const numbers = gather(set);
-      const whole = Int32Array.of(0, numbers.length);
-      const { min, max } = minMax(numbers, whole);
-      if (numbers.length === 0 || hasExactDeltas(min, max)) return wholeBounds({ min, max });
-      const values = valuesOf(set, exact);
+      const { min, max, isExact } = gathered(set);
+      if (isExact) return min <= max ? { min: BigInt(min), max: BigInt(max) } : undefined;
+      const values = valuesOf(set, exactAt);
       return {
         min: values.reduce((a, b) => (b < a ? b : a)),
         max: values.reduce((a, b) => (b > a ? b : a)),
       };
     },
     put(sink, set) {
-      const numbers = gather(set);
-      const { min, max } = minMax(numbers, Int32Array.of(0, numbers.length));
-      if (numbers.length === 0 || hasExactDeltas(min, max)) putDeltas(sink, numbers, 0, numbers.length);
-      else putBigDeltas(sink, valuesOf(set, exact));
+      const { numbers, isExact } = gathered(set);
+      if (isExact) putDeltas(sink, numbers, 0, numbers.length);
+      else putBigDeltas(sink, valuesOf(set, exactAt));
     },
   };
 }
 
-/** Doubles in two little-endian words each. */
 export function doubleValues(cells: Int32Array): ColumnValues {
   const bytes = new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
   const doubles = new Float64Array(cells.buffer, cells.byteOffset, cells.length >> 1);
@@ -125,34 +119,22 @@ export function textValues(texts: Texts): ColumnValues {
   };
 }
 
-/** A text as PLAIN has it: its length, then its bytes. */
-export function putText(sink: ByteSink, bytes: Uint8Array, from: number, to: number): void {
-  reserve(sink, 4);
-  putUint32(sink, to - from);
-  putBytes(sink, bytes, from, to);
-}
-
 function toNumbers(cells: Int32Array, from: number, to: number, numbers: Float64Array, at: number): number {
   let next = at;
-  for (let row = from; row < to; row++)
-    numbers[next++] = cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
+  for (let row = from; row < to; row++) numbers[next++] = cellNumber(cells, row);
   return next;
 }
 
-interface MinMax {
-  min: number;
-  max: number;
-  hasNaN: boolean;
-}
-
 /** Infinity and -Infinity where there is no number. */
-function minMax(values: Float64Array, set: Int32Array): MinMax {
-  const seen = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, hasNaN: false };
+const UNSEEN = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, hasNaN: false };
+
+function minMax(values: Float64Array, set: Int32Array): typeof UNSEEN {
+  const seen = { ...UNSEEN };
   for (let i = 0; i < set.length; i += 2) widen(seen, values, set[i]!, set[i + 1]!);
   return seen;
 }
 
-function widen(seen: MinMax, values: Float64Array, from: number, to: number): void {
+function widen(seen: typeof UNSEEN, values: Float64Array, from: number, to: number): void {
   let { min, max, hasNaN } = seen;
   for (let row = from; row < to; row++) {
     const value = values[row]!;
@@ -161,10 +143,6 @@ function widen(seen: MinMax, values: Float64Array, from: number, to: number): vo
     if (Number.isNaN(value)) hasNaN = true;
   }
   Object.assign(seen, { min, max, hasNaN });
-}
-
-function wholeBounds({ min, max }: Pick<MinMax, 'min' | 'max'>): Bounds | undefined {
-  return min <= max ? { min: BigInt(min), max: BigInt(max) } : undefined;
 }
 
 const countOf = (set: Int32Array): number => {

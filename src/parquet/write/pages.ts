@@ -1,17 +1,11 @@
-import type { ByteSink } from './byte-sink.ts';
-import { putUint32, putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, putSized, putVarint, reserve } from './byte-sink.ts';
 
-/**
- * Rows of one kind that follow each other: what nulls, levels and values of a column follow from. For readings the kind
- * is that of the value, for a column of a table whether there is one.
- */
+/** Rows of one kind that follow each other: of readings the kind of value, of a column of a table whether there is one. */
 export interface KindRuns {
-  /** Runs in use; the arrays may be longer. */
   count: number;
   /** First row of each run; it ends where the next begins. */
   starts: Int32Array;
   kinds: Uint8Array;
-  /** Where the last run ends. */
   rows: number;
 }
 
@@ -47,10 +41,7 @@ export interface PageRows {
   readonly nulls: number;
 }
 
-/**
- * Who reads one series reads the pages that it touches, so they are half of what other writers make. Objects are no larger by
- * it: smaller pages fit their values better.
- */
+/** Half of what other writers have: who reads one series reads the pages that it touches. Objects are no larger by it. */
 export const PAGE_ROWS = 10_000;
 
 /** Pages of `PAGE_ROWS` rows, of a column without nulls where `runs` is undefined. */
@@ -68,10 +59,9 @@ const FEW_TIMES = 5_000;
 const FEW_VALUES = 20_000;
 
 /**
- * Pages that end where a series does, as far as they have enough values: so a block of packed timestamps does not hold the
- * step back to the beginning of the day, which makes all of its values wide, values of one series are compressed by
- * themselves, and who reads one series reads no other's. `first`: the first row of each series and, in the end, the
- * number of rows.
+ * Pages that end where a series does, as far as they have enough values: no block of packed timestamps then holds the step back to the
+ * beginning of the day, which makes all its values wide, and who reads one series reads no other's. `first`: the first row of each
+ * series and, in the end, the number of rows.
  */
 export function pagesBySeries(first: Int32Array, runs?: KindRuns, kind = 0): PageRows[] {
   const rows = first.at(-1)!;
@@ -136,19 +126,13 @@ export function putLevels(sink: ByteSink, { row, rows, set }: PageRows): void {
   const groups = (rows + 7) >> 3;
   const runs = set.length + 1;
   reserve(sink, 16 + Math.max(groups, runs * RLE_RUN_BYTES));
-  const lengthAt = sink.at;
-  sink.at += 4;
-  if (runs * RLE_RUN_BYTES < groups) putLevelRuns(sink, row, rows, set);
-  else {
+  putSized(sink, () => {
+    if (runs * RLE_RUN_BYTES < groups) return putLevelRuns(sink, row, rows, set);
     putVarint(sink, groups * 2 + 1);
     sink.bytes.fill(0, sink.at, sink.at + groups);
     for (let i = 0; i < set.length; i += 2) setBits(sink.bytes, sink.at, set[i]! - row, set[i + 1]! - row);
     sink.at += groups;
-  }
-  const end = sink.at;
-  sink.at = lengthAt;
-  putUint32(sink, end - lengthAt - 4);
-  sink.at = end;
+  });
 }
 
 function putLevelRuns(sink: ByteSink, row: number, rows: number, set: Int32Array): void {

@@ -2,6 +2,7 @@ import type { FileMetaData } from 'hyparquet';
 import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import { FatalError, messageOf } from '../../core/errors.ts';
 import { CREATED_BY } from './columns.ts';
+import { PARQUET_MAGIC } from './parquet-thrift.ts';
 
 /**
  * A Parquet file of one row group in two: the *body* (its column chunks, between the leading magic and what
@@ -10,8 +11,6 @@ import { CREATED_BY } from './columns.ts';
  * its body.
  */
 
-/** The first and the last four bytes of a Parquet file. */
-export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 export const MAGIC_BYTES = 4;
 const LENGTH_BYTES = 4;
 
@@ -19,10 +18,7 @@ function isMagic(bytes: Uint8Array): boolean {
   return Buffer.compare(bytes, PARQUET_MAGIC) === 0;
 }
 
-/**
- * Metadata at the end of a file or tail. Statistics stay exact: timestamps as microseconds in a bigint (a Date
- * would lose three digits), strings as bytes.
- */
+/** Metadata at the end of a file or tail. Statistics stay exact: microseconds in a bigint, strings as bytes. */
 export function readMetadata(bytes: Uint8Array): FileMetaData {
   return parquetMetadata(bytes, {
     geoparquet: false,
@@ -57,12 +53,13 @@ export function splitParquetFile(file: Uint8Array): {
     // A copy, so that the tail can be kept when the body is uploaded and forgotten.
     return { body: file.subarray(MAGIC_BYTES, end), tail: file.slice(end), metadata };
   } catch (error) {
-    throw new FatalError(
-      'encode-check-failed',
-      `The encoded row group, ${file.length} bytes, is no whole Parquet file: ${messageOf(error)}; nothing was uploaded from it. This is a defect of vessel-export: report it`,
-      { cause: error },
-    );
+    throw checkFailed(`, ${file.length} bytes, is no whole Parquet file: ${messageOf(error)}`, error);
   }
+}
+
+function checkFailed(found: string, cause?: unknown): FatalError {
+  const advice = 'nothing was uploaded from it. This is a defect of vessel-export: report it';
+  return new FatalError('encode-check-failed', `The encoded row group${found}; ${advice}`, { cause });
 }
 
 /** What is known of the gathered rows, from before they were sorted and encoded. */
@@ -77,10 +74,7 @@ export interface RowFacts {
   readonly readings: number | undefined;
 }
 
-/**
- * Compare what an encoded row group says of itself with what was gathered. Throws FatalError `encode-check-failed`: the
- * encoder has a defect, and nothing of this row group may be uploaded.
- */
+/** Compare what an encoded row group says of itself with what was gathered. Throws FatalError `encode-check-failed`. */
 export function checkRowGroup(
   { body, tail }: { body: Uint8Array; tail: Uint8Array },
   facts: RowFacts,
@@ -91,14 +85,11 @@ export function checkRowGroup(
   expectEqual('rows in the footer', Number(fileRows), facts.rows);
   expectEqual('rows in the row group', Number(groups[0]?.num_rows), facts.rows);
   expectEqual('the name of the writer', createdBy ?? 'none', CREATED_BY);
-  const chunkBytes = groups[0]!.columns.map(({ meta_data: meta }) => Number(meta?.total_compressed_size));
-  expectEqual(
-    'bytes of column chunks',
-    chunkBytes.reduce((sum, bytes) => sum + bytes, 0),
-    body.length,
-  );
+  const chunks = groups[0]!.columns.map(({ meta_data: meta }) => meta);
+  const chunkBytes = chunks.reduce((sum, chunk) => sum + Number(chunk?.total_compressed_size), 0);
+  expectEqual('bytes of column chunks', chunkBytes, body.length);
   const statistics = new Map(
-    groups[0]!.columns.map(({ meta_data: meta }) => [meta?.path_in_schema.join('.') ?? '', meta?.statistics]),
+    chunks.map((chunk) => [chunk?.path_in_schema.join('.') ?? '', chunk?.statistics]),
   );
   if (facts.minMicros !== undefined && facts.maxMicros !== undefined) {
     const timestamps = statistics.get('timestamp');
@@ -113,9 +104,5 @@ export function checkRowGroup(
 }
 
 function expectEqual(what: string, found: number | string, expected: number | string): void {
-  if (found === expected) return;
-  throw new FatalError(
-    'encode-check-failed',
-    `The encoded row group, read back: ${what}: got ${found}, expected ${expected}; nothing was uploaded from it. This is a defect of vessel-export: report it`,
-  );
+  if (found !== expected) throw checkFailed(`, read back: ${what}: got ${found}, expected ${expected}`);
 }

@@ -1,7 +1,4 @@
-/**
- * What Parquet keeps beside values, as parquet.thrift has it: page headers, page indexes and the footer; of their fields
- * those that files of ours have.
- */
+/** What Parquet keeps beside values: page headers, page indexes and the footer; of their fields those that files of ours have. */
 import { crc32 } from 'node:zlib';
 import type {
   ColumnChunk,
@@ -24,58 +21,32 @@ import {
 } from 'hyparquet/src/constants.js';
 import { readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { FatalError } from '../../core/errors.ts';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putUint32, reserve } from './byte-sink.ts';
-import type { Fields } from './thrift.ts';
-import { putBinary, putByte, putStruct, putWhole } from './thrift.ts';
+import { type ByteSink, createByteSink, putBytes, putUint32 } from './byte-sink.ts';
+import { type Fields, putBinary, putByte, putStruct, putWhole } from './thrift.ts';
 
+/** The first and the last four bytes of a Parquet file. */
+export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 const RLE = Encodings.indexOf('RLE');
-const PLAIN = Encodings.indexOf('PLAIN');
 
-/** A header up to the fields of its kind of page; `packed`: what stands behind it. */
-function putHeaderFields(
-  fields: Fields,
-  type: 'DATA_PAGE' | 'DICTIONARY_PAGE',
-  bytes: number,
-  packed: Uint8Array,
-): void {
-  fields.whole(1, 'i32', PageTypes.indexOf(type));
-  fields.whole(2, 'i32', bytes);
-  fields.whole(3, 'i32', packed.length);
-  fields.bits32(4, crc32(packed));
-}
-
-/** The header of a data page of so many bytes before it was packed; levels are RLE. */
-export function putDataPageHeader(
+/** The header of a page of so many bytes before it was packed: of data, whose levels are RLE, or of a dictionary, which is PLAIN. */
+export function putPageHeader(
   sink: ByteSink,
+  type: 'DATA_PAGE' | 'DICTIONARY_PAGE',
   bytes: number,
   packed: Uint8Array,
   values: number,
   encoding: Encoding,
 ): void {
+  const isData = type === 'DATA_PAGE';
   putStruct(sink, (header) => {
-    putHeaderFields(header, 'DATA_PAGE', bytes, packed);
-    header.struct(5, (page) => {
+    header.whole(1, 'i32', PageTypes.indexOf(type));
+    header.whole(2, 'i32', bytes);
+    header.whole(3, 'i32', packed.length);
+    header.bits32(4, crc32(packed));
+    header.struct(isData ? 5 : 7, (page) => {
       page.whole(1, 'i32', values);
       page.whole(2, 'i32', Encodings.indexOf(encoding));
-      page.whole(3, 'i32', RLE);
-      page.whole(4, 'i32', RLE);
-    });
-  });
-}
-
-/** The header of a dictionary's page, whose entries are PLAIN. */
-export function putDictionaryPageHeader(
-  sink: ByteSink,
-  bytes: number,
-  packed: Uint8Array,
-  entries: number,
-): void {
-  putStruct(sink, (header) => {
-    putHeaderFields(header, 'DICTIONARY_PAGE', bytes, packed);
-    header.struct(7, (page) => {
-      page.whole(1, 'i32', entries);
-      page.whole(2, 'i32', PLAIN);
+      if (isData) for (const level of [3, 4]) page.whole(level, 'i32', RLE);
     });
   });
 }
@@ -101,10 +72,7 @@ export function putOffsetIndex(sink: ByteSink, { page_locations: pages }: Offset
   );
 }
 
-/**
- * Append an offset index that `putOffsetIndex` has written, its pages so many bytes further back in the file. Throws
- * FatalError `encode-check-failed` for any other bytes.
- */
+/** Append an offset index of `putOffsetIndex`, shifted. Throws FatalError `encode-check-failed` for any other bytes. */
 export function putShiftedOffsetIndex(sink: ByteSink, bytes: Uint8Array, shiftBytes: number): void {
   const again = createByteSink(bytes.length);
   try {
@@ -123,13 +91,12 @@ export function putShiftedOffsetIndex(sink: ByteSink, bytes: Uint8Array, shiftBy
   }
 }
 
-/** What a footer is written from. */
 interface Footer extends Omit<FileMetaData, 'row_groups' | 'metadata_length'> {
   /** Whole, or as `rowGroupBytes` has written them. */
   readonly row_groups: readonly (RowGroup | Uint8Array)[];
 }
 
-/** The metadata of a file and its length in four bytes; the closing magic follows. */
+/** The end of a file: its metadata, their length in four bytes, and the closing magic. */
 export function putFooter(sink: ByteSink, metadata: Footer): void {
   const from = sink.at;
   const leaves = metadata.schema.filter(({ type }) => type !== undefined);
@@ -149,8 +116,8 @@ export function putFooter(sink: ByteSink, metadata: Footer): void {
     // The order of each column's values: that of its type.
     fields.structs(7, leaves, (order) => order.struct(1, () => {}));
   });
-  reserve(sink, 4);
   putUint32(sink, sink.at - from);
+  putBytes(sink, PARQUET_MAGIC);
 }
 
 /** A row group as the footer has it: some hundred bytes, for files whose row groups are thousands. */
@@ -230,7 +197,6 @@ function putColumnMetadata(fields: Fields, meta: NonNullable<ColumnChunk['meta_d
   });
 }
 
-/** Whole values: none is cut. */
 function putStatistics(fields: Fields, statistics: Statistics, type: string): void {
   fields.whole(3, 'i64', statistics.null_count);
   fields.binary(5, boundBytes(statistics.max_value, type));

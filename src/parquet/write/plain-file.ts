@@ -1,14 +1,10 @@
-/**
- * Parquet files that are none of a dataset's (an index, a log's checkpoint, a service's answer), of any schema, row group by
- * row group: in memory are one row group, and some hundred bytes of each that was written.
- */
 import type { RowGroup, SchemaElement } from 'hyparquet';
-import { createByteSink, putBytes } from './byte-sink.ts';
+import { createByteSink } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
-import type { Leaf } from './leaf-column.ts';
-import { LeafColumn } from './leaf-column.ts';
-import { PARQUET_MAGIC } from './parquet-tail.ts';
-import { putFooter, rowGroupBytes } from './parquet-thrift.ts';
+import { type Leaf, LeafColumn } from './leaf-column.ts';
+import { PARQUET_MAGIC, putFooter, rowGroupBytes } from './parquet-thrift.ts';
+
+/** Parquet files that are none of a dataset's, of any schema. In memory are one row group, and some hundred bytes of each before. */
 
 export type { SchemaElement };
 export { PARQUET_MAGIC };
@@ -20,13 +16,11 @@ interface PlainFileOptions {
 }
 
 export class PlainFile {
-  /** The leaves of the schema, in its order. */
   readonly columns: readonly LeafColumn[];
   readonly #schema: readonly SchemaElement[];
   readonly #createdBy: string;
   readonly #groups: Uint8Array[] = [];
   #rows = 0n;
-  /** Bytes of the file so far. */
   #bytes = PARQUET_MAGIC.length;
 
   /** The file begins with `PARQUET_MAGIC`, which is the caller's to write. */
@@ -38,10 +32,7 @@ export class PlainFile {
     );
   }
 
-  /**
-   * The row group of what was added to the columns since the last, a column at a time; `fill` is called before each by those who
-   * keep one column in memory. All have the same number of rows, and one at least.
-   */
+  /** The row group of what was added since the last, column by column; `fill` is called before each by who keeps one in memory. */
   *rowGroup(fill?: (column: LeafColumn) => void): Generator<Uint8Array> {
     const at = this.#bytes;
     const chunks: RowGroup['columns'] = [];
@@ -50,9 +41,7 @@ export class PlainFile {
       fill?.(column);
       if (rows === -1) rows = column.rows;
       if (column.rows !== rows || rows === 0)
-        throw new RangeError(
-          `got ${column.rows} rows of ${column.leaf.path.join('.')}, expected ${rows || 'some'}`,
-        );
+        throw new RangeError(`got ${column.rows} rows of ${column.leaf.path}, expected ${rows || 'some'}`);
       const sink = createByteSink();
       const { chunk } = column.appendTo(sink);
       shiftChunk(chunk, BigInt(this.#bytes));
@@ -70,7 +59,6 @@ export class PlainFile {
     );
   }
 
-  /** What follows the last row group. */
   end(keyValues: Readonly<Record<string, string>> = {}): Uint8Array {
     const sink = createByteSink();
     const pairs = Object.entries(keyValues).map(([key, value]) => ({ key, value }));
@@ -82,13 +70,11 @@ export class PlainFile {
       ...(pairs.length > 0 && { key_value_metadata: pairs }),
       created_by: this.#createdBy,
     });
-    putBytes(sink, PARQUET_MAGIC);
     return sink.bytes.subarray(0, sink.at);
   }
 }
 
-/** A group or a column of a schema. */
-export interface SchemaNode {
+interface SchemaNode {
   readonly element: SchemaElement;
   /** Definition level of something that is there, and repetition level of an item after the first. */
   readonly definition: number;
@@ -96,8 +82,7 @@ export interface SchemaNode {
   readonly children: readonly SchemaNode[];
 }
 
-/** The schema as a tree. */
-export function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
+function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
   let at = 0;
   const read = (definition: number, repetition: number): SchemaNode => {
     const element = schema[at++]!;
@@ -111,12 +96,77 @@ export function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
 }
 
 function leavesOf(schema: readonly SchemaElement[]): Leaf[] {
-  const walk = (
-    { element, definition, repetition, children }: SchemaNode,
-    path: readonly string[],
-  ): Leaf[] =>
+  const walk = ({ element, children, ...levels }: SchemaNode, path: readonly string[]): Leaf[] =>
     element.type === undefined
       ? children.flatMap((child) => walk(child, [...path, child.element.name]))
-      : [{ path, type: element.type, definition, repetition }];
+      : [{ path, type: element.type, ...levels }];
   return walk(schemaTree(schema), []);
+}
+
+/** Objects as rows of a file with nested columns: structs, lists and maps in the three-level form of the format. */
+
+/** Adds an object's members to the columns of their names. Throws RangeError for a member that is required and missing. */
+export function rowAdder(
+  file: PlainFile,
+  schema: readonly SchemaElement[],
+): (row: Readonly<Record<string, unknown>>) => void {
+  let leaf = 0;
+  const members = schemaTree(schema).children.map((child) => ({
+    name: child.element.name,
+    ...adderOf(child, () => file.columns[leaf++]!),
+  }));
+  return (row) => {
+    for (const { name, add } of members) add(row[name], 0, 0);
+  };
+}
+
+/** Adds a value whose parents are defined up to `definition`. */
+type Add = (value: unknown, repetition: number, definition: number) => void;
+
+interface Adder {
+  readonly add: Add;
+  /** The columns in it, for where it is null. */
+  readonly columns: readonly LeafColumn[];
+}
+
+function adderOf(node: SchemaNode, nextColumn: () => LeafColumn): Adder {
+  const { element, definition, children } = node;
+  const { repetition_type: kind } = element;
+  const column = element.type === undefined ? undefined : nextColumn();
+  const members = children.map((child) => ({ name: child.element.name, ...adderOf(child, nextColumn) }));
+  const columns = column === undefined ? members.flatMap((member) => member.columns) : [column];
+  const addThere: Add = (value, repetition) => {
+    if (column !== undefined) return addValue(column, value, repetition);
+    const object = memberOf(element, value);
+    for (const { name, add } of members) add(object[name], repetition, definition);
+  };
+  const addNull: Add = (_, repetition, at) => {
+    if (kind === 'REQUIRED')
+      throw new RangeError(`got no ${element.name}, expected one in each row that has its group`);
+    for (const each of columns) each.addNull(at, repetition);
+  };
+  const add: Add = (value, repetition, at) => {
+    if (value === undefined || value === null) return addNull(value, repetition, at);
+    if (kind !== 'REPEATED') return addThere(value, repetition, at);
+    const items = value as readonly unknown[];
+    if (items.length === 0) return addNull(value, repetition, at);
+    for (const [i, item] of items.entries()) addThere(item, i === 0 ? repetition : node.repetition, at);
+  };
+  return { add, columns };
+}
+
+/** Maps and lists have a group of one member between them and their items. */
+function memberOf(
+  { converted_type: kind }: SchemaElement,
+  value: unknown,
+): Readonly<Record<string, unknown>> {
+  if (kind === 'LIST') return { list: (value as readonly unknown[]).map((element) => ({ element })) };
+  if (kind !== 'MAP') return value as Record<string, unknown>;
+  const entries = Object.entries(value as Record<string, unknown>);
+  return { key_value: entries.map(([key, of]) => ({ key, value: of })) };
+}
+
+function addValue(column: LeafColumn, value: unknown, repetition: number): void {
+  if (typeof value === 'string') column.addText(value, repetition);
+  else column.addNumber(Number(value), repetition);
 }

@@ -6,34 +6,23 @@ import type { Encoder } from './encoder.ts';
 import { checkRowGroup, type RowFacts, splitParquetFile } from './parquet-tail.ts';
 import type { RankedSeries } from './series-ranks.ts';
 
-/**
- * Gathers rows in time order and seals them into row groups. Memory: the rows being gathered, up to one row
- * group and a batch, and as much again while one is encoded; both are used again for the next row groups.
- */
+/** Gathers rows in time order and seals them into row groups. Memory: two row groups and a batch, used again. */
 export interface RowGroupBuilder<Batch> {
-  /** Rows gathered and not sealed yet. */
   readonly rows: number;
   /** Of the newest row appended and not dropped, sealed or not. */
   readonly lastTimestampMicros: number | undefined;
   /**
-   * Copy rows `[fromRow, toRow)` of a batch. Throws DataError `timestamp-order` when one is older than the row
-   * before it, `too-many-at-once` when one instant has so many that no row group can hold them, and what the dataset's
-   * values can fail with; none of the batch's rows is kept then.
+   * Copy rows `[fromRow, toRow)` of a batch, all or none. Throws DataError `timestamp-order`, `too-many-at-once` when one instant has so
+   * many that no row group can hold them, and what the dataset's values can fail with.
    */
   append(batch: Batch, fromRow: number, toRow: number): void;
-  /**
-   * Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them, for
-   * they cannot be taken back.
-   */
+  /** Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them. */
   dropFrom(timestampMicros: number): number;
-  /**
-   * Rows of the first complete row group: the index of the first timestamp change at or after `rowGroupRows`
-   * rows, or `rowGroupTextBytes` of text; 0 while it is not known.
-   */
+  /** Rows up to the first timestamp change at or after `rowGroupRows` rows, or `rowGroupTextBytes` of text; 0 while it is not known. */
   sealableRows(): number;
   /**
-   * Take the first `rows` out, at once, so that appending may go on; sort and encode them, and check what came
-   * out. Throws FatalError `encode-failed` and `encode-check-failed`, and what the encoder throws.
+   * Take the first `rows` out, at once, so that appending may go on; sort, encode and check them. Throws FatalError `encode-failed` and
+   * `encode-check-failed`, and what the encoder throws.
    */
   seal(rows: number): Promise<EncodedRowGroup>;
   /** Give the memory back. Rows being encoded still come out. */
@@ -43,13 +32,11 @@ export interface RowGroupBuilder<Batch> {
 /** Rows of one instant: a vessel has some thousands of series, and each seldom two rows at once. */
 const MAX_INSTANT_ROWS = 1_048_576;
 
-/** Rows in order of arrival. */
 interface GatheredRows {
   rows: number;
   readonly timestampMicros: Float64Array;
 }
 
-/** How one dataset's rows are kept until they are sealed. */
 export interface RowStore<Batch, Rows extends GatheredRows> {
   /** No rows, with room for `capacity`. */
   open(capacity: number): Rows;
@@ -59,11 +46,9 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   copy(rows: Rows, from: Rows, fromRow: number, toRow: number): void;
   /** How many of the first rows come to `bytes` of text together; Infinity where all are fewer. */
   rowsOfText(rows: Rows, bytes: number): number;
-  /** Keep the first `count` rows. */
   truncate(rows: Rows, count: number): void;
   /** The rows as a job for the encoder, with their series. */
   job(rows: Rows): { job: EncodeJob & { readonly gathered: Rows }; ranked: RankedSeries };
-  /** What the check compares with. */
   facts(rows: Rows): RowFacts;
 }
 
@@ -73,7 +58,6 @@ const CAPACITIES = [4_096, 65_536];
 /** When a row group closes: at the first timestamp change after as much of either. */
 export interface RowGroupSize {
   readonly rowGroupRows: number;
-  /** Absent: `ROW_GROUP_TEXT_BYTES`. */
   readonly rowGroupTextBytes?: number | undefined;
 }
 
@@ -84,7 +68,6 @@ function orderFault(micros: number, before: number): DataError {
   );
 }
 
-/** A builder over one dataset's row store. */
 export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
   store: RowStore<Batch, Rows>,
   { rowGroupRows, rowGroupTextBytes = ROW_GROUP_TEXT_BYTES }: RowGroupSize,
@@ -164,15 +147,9 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     checkRowGroup(split, facts, readings);
     const { minMicros = 0, maxMicros = 0 } = facts;
     const values = answer.values.map(({ rank, rows }) => ({ timeSeriesId: ranked.ids[rank]!, rows }));
-    return {
-      body: split.body,
-      tail: split.tail,
-      rows: facts.rows,
-      minMicros,
-      maxMicros,
-      runs: { ids: ranked.ids, ...answer.runs },
-      values,
-    };
+    const { body, tail } = split;
+    const runs = { ids: ranked.ids, ...answer.runs };
+    return { body, tail, rows: facts.rows, minMicros, maxMicros, runs, values };
   }
 
   return {

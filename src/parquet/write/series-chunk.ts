@@ -1,20 +1,13 @@
 import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putUint32, putVarint, reserve } from './byte-sink.ts';
-import type { PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { chunkColumn } from './columns.ts';
-import { putText } from './page-values.ts';
+import { createByteSink, putBytes, putSized, putText, putVarint, reserve } from './byte-sink.ts';
+import { appendChunk, type PageBody, type PlacedChunk } from './column-chunk.ts';
+import { type Column, chunkColumn } from './columns.ts';
 import { PAGE_ROWS } from './pages.ts';
 
-/**
- * The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are, a few
- * hundred, instead of row by row. Dictionary and pages are small: they are compressed only where that pays.
- */
+/** The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are. */
 
-/** Rows of one series that follow each other, and its text. */
+/** Rows of one series that follow each other, and its text, if it has one. */
 export interface TextRun {
-  /** Null where the series has none. */
   readonly text: Uint8Array | null;
   readonly rows: number;
 }
@@ -61,19 +54,9 @@ function putRuns(sink: ByteSink, runs: readonly EntryRun[], bitWidth: number): v
   }
 }
 
-/** Definition levels and dictionary indices of a page. */
 function putPage(sink: ByteSink, runs: readonly EntryRun[], required: boolean, bitWidth: number): void {
-  reserve(sink, 16);
-  if (!required) {
-    const lengthAt = sink.at;
-    sink.at += 4;
-    const isSet = runs.map(({ entry, rows }) => ({ entry: entry < 0 ? 0 : 1, rows }));
-    putRuns(sink, isSet, 1);
-    const end = sink.at;
-    sink.at = lengthAt;
-    putUint32(sink, end - lengthAt - 4);
-    sink.at = end;
-  }
+  const isSet = runs.map(({ entry, rows }) => ({ entry: entry < 0 ? 0 : 1, rows }));
+  if (!required) putSized(sink, () => putRuns(sink, isSet, 1));
   putBytes(sink, Uint8Array.of(bitWidth));
   putRuns(
     sink,
@@ -84,7 +67,6 @@ function putPage(sink: ByteSink, runs: readonly EntryRun[], required: boolean, b
 
 const rowsOf = (runs: readonly { rows: number }[]): number => runs.reduce((sum, { rows }) => sum + rows, 0);
 
-/** Cut runs into pages of so many rows. */
 function* pagesOf(runs: readonly EntryRun[]): Generator<EntryRun[]> {
   let page: EntryRun[] = [];
   let room = PAGE_ROWS;
@@ -103,16 +85,13 @@ function* pagesOf(runs: readonly EntryRun[]): Generator<EntryRun[]> {
   if (page.length > 0) yield page;
 }
 
-/**
- * Write the chunk of a column of type `series` from its runs, in the order of the rows; there is at least one. A column
- * with statistics has no nulls, and its texts ascend by their bytes.
- */
+/** Write the chunk from its runs, in the order of the rows. A column with statistics has no nulls, and its texts ascend. */
 export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly TextRun[]): PlacedChunk {
   const isAscending = column.statistics === 'page';
   const { texts, entryRuns } = entriesOf(runs, isAscending);
   const bitWidth = texts.length < 2 ? 1 : 32 - Math.clz32(texts.length - 1);
   const plain = createByteSink();
-  for (const text of texts) putText(plain, text, 0, text.length);
+  for (const text of texts) putText(plain, text);
   const pages: PageBody[] = [];
   const sink = createByteSink();
   let row = 0;

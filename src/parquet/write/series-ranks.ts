@@ -1,10 +1,6 @@
-/**
- * Series in the byte order of their ids. Codes follow the order of arrival, which time slices and retries
- * change; ranks follow from the ids alone, so what is encoded never depends on codes.
- */
+/** Series in the byte order of their ids: codes follow the order of arrival, and what is encoded must not. */
 export interface SeriesRanks {
   readonly rankOfCode: Int32Array;
-  /** Time series ids by rank. */
   readonly ids: TextList;
   /** Ids in the selected domain by rank, empty where a series has none. */
   readonly names: TextList;
@@ -20,16 +16,12 @@ interface TextList {
 
 export interface RankedSeries {
   readonly ranks: SeriesRanks;
-  /** Time series ids by rank. */
   readonly ids: readonly string[];
 }
 
 const encoder = new TextEncoder();
 
-/**
- * Texts one after the other, in memory of exactly their size: what is sent to a worker is copied whole. One call encodes
- * them all.
- */
+/** Texts one after the other, in memory of exactly their size: what is sent to a worker is copied whole. */
 function textList(texts: readonly string[]): TextList {
   const ends = new Int32Array(texts.length);
   let end = 0;
@@ -43,7 +35,6 @@ function textList(texts: readonly string[]): TextList {
   return { bytes: Uint8Array.from(Buffer.concat(texts.map((text) => encoder.encode(text)))), ends };
 }
 
-/** A series by its code: time series id, and name in the selected domain. */
 interface NamedSeries {
   readonly id: string;
   readonly name: string | null;
@@ -60,10 +51,7 @@ function byteOrderOf(texts: readonly string[]): Compare {
   return (a, b) => Buffer.compare(bytesOf.get(a)!, bytesOf.get(b)!);
 }
 
-/**
- * Rank series by the bytes of their ids. Where these are equal, the name decides, then the UTF-16 units; what
- * is equal in all has one rank. So the order of arrival never decides.
- */
+/** Rank series by the bytes of their ids, then by name, then by UTF-16 units; what is equal in all has one rank. */
 export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
   const entries = series.map(({ id, name }, code) => ({ id, name, code }));
   const byBytes = byteOrderOf(series.map(({ id }) => id));

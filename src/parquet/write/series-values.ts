@@ -1,10 +1,9 @@
 /** What the values of each series come to, from rows that are sorted by series and time. */
-import type { LakeValue, SeriesRows } from '../../core/model/index.ts';
-import { DOUBLE, LONG, MAX_EDGE_VALUES } from '../../core/model/index.ts';
+import { DOUBLE, type LakeValue, LONG, MAX_EDGE_VALUES, type SeriesRows } from '../../core/model/index.ts';
 import type { SortedReadings } from './measurement-sort.ts';
+import { cellNumber } from './page-values.ts';
 import { endOfRun } from './pages.ts';
 
-/** What the rows of one series (rank) come to. */
 export interface RankValues {
   readonly rank: number;
   readonly rows: SeriesRows;
@@ -53,16 +52,16 @@ function sumReadings(
   for (let run = firstRun, row = from; row < to; run++) {
     const end = Math.min(to, endOfRun(kinds, run));
     if (kinds.kinds[run] === DOUBLE) {
-      ofDoubles ??= noDoubles();
-      addDoubles(ofDoubles, doubles, row, end);
+      ofDoubles ??= new Doubles();
+      ofDoubles.add(doubles, row, end);
     } else if (kinds.kinds[run] === LONG) {
-      ofLongs ??= noLongs();
-      addLongs(ofLongs, cells, row, end);
+      ofLongs ??= new Longs();
+      ofLongs.add(cells, row, end);
     }
     row = end;
   }
   const rows = to - from;
-  if (ofLongs === undefined) return ofDoubles === undefined ? noNumbers(rows) : rowsOf(rows, 0, ofDoubles);
+  if (ofLongs === undefined) return rowsOf(rows, 0, ofDoubles ?? NO_NUMBERS);
   const min = bigintOf(ofLongs.minHigh, ofLongs.minLow);
   const max = bigintOf(ofLongs.maxHigh, ofLongs.maxLow);
   const sum = bigintOf(ofLongs.highSum, ofLongs.lowSum);
@@ -82,98 +81,66 @@ interface Numbers extends Pick<SeriesRows, 'min' | 'max' | 'sum' | 'magnitude'> 
   readonly count: number;
 }
 
-function rowsOf(
-  rows: number,
-  longs: number,
-  { count: doubles, min, max, sum, magnitude }: Numbers,
-): SeriesRows {
+const NO_NUMBERS: Numbers = { count: 0, min: undefined, max: undefined, sum: undefined, magnitude: 0 };
+
+function rowsOf(rows: number, longs: number, numbers: Numbers): SeriesRows {
+  const { count: doubles, min, max, sum, magnitude } = numbers;
   const jsons = rows - longs - doubles;
   return { longs, doubles, jsons, min, max, sum, magnitude, first: undefined, last: undefined };
 }
 
-function noNumbers(rows: number): SeriesRows {
-  return rowsOf(rows, 0, { count: 0, min: undefined, max: undefined, sum: undefined, magnitude: 0 });
-}
+class Doubles {
+  count = 0;
+  min = Number.POSITIVE_INFINITY;
+  max = Number.NEGATIVE_INFINITY;
+  sum = 0;
+  magnitude = 0;
 
-/** What doubles come to so far. */
-interface Doubles {
-  count: number;
-  min: number;
-  max: number;
-  sum: number;
-  magnitude: number;
-}
-
-function noDoubles(): Doubles {
-  return { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, sum: 0, magnitude: 0 };
-}
-
-function addDoubles(to: Doubles, doubles: Float64Array, from: number, end: number): void {
-  let { min, max, sum, magnitude } = to;
-  for (let row = from; row < end; row++) {
-    const value = doubles[row]!;
-    if (value < min) min = value;
-    if (value > max) max = value;
-    sum += value;
-    magnitude += Math.abs(value);
+  add(doubles: Float64Array, from: number, end: number): void {
+    let { min, max, sum, magnitude } = this;
+    for (let row = from; row < end; row++) {
+      const value = doubles[row]!;
+      if (value < min) min = value;
+      if (value > max) max = value;
+      sum += value;
+      magnitude += Math.abs(value);
+    }
+    this.count += end - from;
+    Object.assign(this, { min, max, sum, magnitude });
   }
-  to.count += end - from;
-  to.min = min;
-  to.max = max;
-  to.sum = sum;
-  to.magnitude = magnitude;
 }
 
 /** The same of longs, in numbers that stay exact: high and low words are added apart. */
-interface Longs {
-  count: number;
-  minHigh: number;
-  minLow: number;
-  maxHigh: number;
-  maxLow: number;
-  highSum: number;
-  lowSum: number;
-  magnitude: number;
-}
+class Longs {
+  count = 0;
+  minHigh = TWO_32;
+  minLow = 0;
+  maxHigh = -TWO_32;
+  maxLow = 0;
+  highSum = 0;
+  lowSum = 0;
+  magnitude = 0;
 
-function noLongs(): Longs {
-  return {
-    count: 0,
-    minHigh: TWO_32,
-    minLow: 0,
-    maxHigh: -TWO_32,
-    maxLow: 0,
-    highSum: 0,
-    lowSum: 0,
-    magnitude: 0,
-  };
-}
-
-function addLongs(to: Longs, cells: Int32Array, from: number, end: number): void {
-  let { minHigh, minLow, maxHigh, maxLow, highSum, lowSum, magnitude } = to;
-  for (let row = from; row < end; row++) {
-    const low = cells[2 * row]! >>> 0;
-    const high = cells[2 * row + 1]!;
-    lowSum += low;
-    highSum += high;
-    magnitude += Math.abs(high * TWO_32 + low);
-    if (high < minHigh || (high === minHigh && low < minLow)) {
-      minHigh = high;
-      minLow = low;
+  add(cells: Int32Array, from: number, end: number): void {
+    let { minHigh, minLow, maxHigh, maxLow, highSum, lowSum, magnitude } = this;
+    for (let row = from; row < end; row++) {
+      const low = cells[2 * row]! >>> 0;
+      const high = cells[2 * row + 1]!;
+      lowSum += low;
+      highSum += high;
+      magnitude += Math.abs(high * TWO_32 + low);
+      if (high < minHigh || (high === minHigh && low < minLow)) {
+        minHigh = high;
+        minLow = low;
+      }
+      if (high > maxHigh || (high === maxHigh && low > maxLow)) {
+        maxHigh = high;
+        maxLow = low;
+      }
     }
-    if (high > maxHigh || (high === maxHigh && low > maxLow)) {
-      maxHigh = high;
-      maxLow = low;
-    }
+    this.count += end - from;
+    Object.assign(this, { minHigh, minLow, maxHigh, maxLow, highSum, lowSum, magnitude });
   }
-  to.count += end - from;
-  to.minHigh = minHigh;
-  to.minLow = minLow;
-  to.maxHigh = maxHigh;
-  to.maxLow = maxLow;
-  to.highSum = highSum;
-  to.lowSum = lowSum;
-  to.magnitude = magnitude;
 }
 
 /** Values at the first and at the last instant of rows `[from, to)`. */
@@ -206,29 +173,22 @@ function edgesOf(
   return { first, last: last.reverse() };
 }
 
-/** A column of a table in the order of its rows. */
 export interface OrderedColumn {
   readonly cells: Int32Array;
   /** 1 where the row has a value. */
   readonly set: Uint8Array;
 }
 
-/** Columns of windows by aggregation; those that are not exported are missing. */
-type WindowColumns = ReadonlyMap<string, OrderedColumn>;
-
 /**
- * Of statistics: what the readings in the windows come to, as far as their columns tell it. No series is told of where
- * a change of its values could not be seen: with neither sum nor mean, or with JSON whose first and last values are
- * exported.
+ * Of statistics: what the readings in the windows come to, as far as their columns (by aggregation) tell it. No series is told of where
+ * a change of its values could not be seen: with neither sum nor mean, or with JSON whose first and last values are exported.
  */
-export function windowValues(first: Int32Array, columns: WindowColumns): RankValues[] {
+export function windowValues(first: Int32Array, columns: ReadonlyMap<string, OrderedColumn>): RankValues[] {
   const counts = columns.get('count');
   if (counts === undefined || !(columns.has('sum') || columns.has('mean'))) return [];
   const hasEdges = columns.has('first_val') || columns.has('last_val');
-  const [sumAt, meanAt, minAt, maxAt] = ['sum', 'mean', 'min', 'max'].map((name) =>
-    cellsOf(columns.get(name)),
-  );
-  const readers = [sumAt!, meanAt!, minAt!, maxAt!] as const;
+  const readerOf = (name: string) => cellsOf(columns.get(name));
+  const readers = [readerOf('sum'), readerOf('mean'), readerOf('min'), readerOf('max')] as const;
   const values: RankValues[] = [];
   for (let rank = 0; rank + 1 < first.length; rank++) {
     const [from, to] = [first[rank]!, first[rank + 1]!];
@@ -253,7 +213,7 @@ function sumWindows(
   const gathered = { longs: 0, doubles: 0, jsons: 0, sum: 0, magnitude: 0 };
   let [min, max]: (number | undefined)[] = [];
   for (let row = from; row < to; row++) {
-    const count = counts[2 * row + 1]! * TWO_32 + (counts[2 * row]! >>> 0);
+    const count = cellNumber(counts, row);
     const [least, greatest, mean] = [minAt(row), maxAt(row), meanAt(row)];
     const sum = sumAt(row) ?? (mean === undefined ? undefined : mean * count);
     if (sum === undefined) gathered.jsons++;

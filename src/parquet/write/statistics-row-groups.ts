@@ -1,13 +1,12 @@
 import { cleanForeignText, DataError } from '../../core/errors.ts';
-import type { Aggregation, StatisticsRow } from '../../core/model/index.ts';
-import { createSeriesDictionary, microsToIso } from '../../core/model/index.ts';
+import type { Aggregation, Micros, StatisticsRow } from '../../core/model/index.ts';
+import { createSeriesDictionary, microsToIso, parseTimestamp } from '../../core/model/index.ts';
 import { type ColumnType, statisticsColumns } from './columns.ts';
 import type { Encoder } from './encoder.ts';
-import { parseCount, parseDouble, parseInstant } from './lexemes.ts';
+import { cellNumber } from './page-values.ts';
 import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
 import { createRanking } from './series-ranks.ts';
-import { cellNumber } from './series-runs.ts';
 import {
   copyTableRows,
   createTable,
@@ -27,10 +26,8 @@ interface StatisticsRowGroupOptions extends RowGroupSize {
 }
 
 /**
- * Builder of the statistics dataset; it takes rows in time order, one for each window and series. Aggregations
- * that a row lacks or has as JSON `null` are NULL. Appending throws DataError `statistics-value` for a value
- * that its column cannot hold. Memory follows the row group: with all sixteen aggregations some 110 MB in all for
- * 65,536 rows, 700 MB for 524,288.
+ * Builder of the statistics dataset; it takes rows in time order, one for each window and series. What a row lacks or has as `null` is NULL.
+ * Appending throws DataError `statistics-value`. With all sixteen aggregations 524,288 rows take 700 MB.
  */
 export function createStatisticsRowGroups(
   options: StatisticsRowGroupOptions,
@@ -97,31 +94,48 @@ function sumOfCounts(table: Table): number {
   return sum;
 }
 
-/** Aggregations whose second column takes what is no number. */
 const HAS_TEXT: ReadonlySet<Aggregation> = new Set(['first_val', 'last_val']);
+
+const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
+  long: 'a whole number',
+  timestamp: 'an ISO 8601 date-time with at most six fractional digits',
+  double: 'a number within the range of a double',
+};
 
 /** An aggregation's value for its column of `type`, or a JSON text for its second column. */
 function parseValue(row: StatisticsRow, aggregation: Aggregation, type: ColumnType): TableValue {
   const lexeme = row.values.get(aggregation);
   if (lexeme === undefined || lexeme === 'null') return null;
-  if (HAS_TEXT.has(aggregation) && !isNumberLike(lexeme)) return lexeme;
+  if (HAS_TEXT.has(aggregation) && !/^[-\d]/.test(lexeme)) return lexeme;
   const value =
     type === 'long' ? parseCount(lexeme) : type === 'timestamp' ? parseInstant(lexeme) : parseDouble(lexeme);
   if (value !== undefined) return value;
-  const expected =
-    type === 'long'
-      ? 'a whole number'
-      : type === 'timestamp'
-        ? 'an ISO 8601 date-time with at most six fractional digits'
-        : 'a number within the range of a double';
   throw new DataError(
     'statistics-value',
-    `Statistics of series ${cleanForeignText(row.id)}, window ${microsToIso(row.timestampMicros)}: got '${aggregation}' ${cleanForeignText(lexeme, [], 100)}, expected ${expected}; report it to the operator of the query service`,
+    `Statistics of series ${cleanForeignText(row.id)}, window ${microsToIso(row.timestampMicros)}: got '${aggregation}' ${cleanForeignText(lexeme, [], 100)}, expected ${EXPECTED[type]}; report it to the operator of the query service`,
   );
 }
 
-/** True where JSON text can only be a number: by its first character. */
-function isNumberLike(lexeme: string): boolean {
-  const first = lexeme.charCodeAt(0);
-  return first === 0x2d || (first >= 0x30 && first <= 0x39);
+// JSON texts → what the columns hold; undefined for what a column cannot hold.
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+const WHOLE = /^(\d{1,19})(?:\.0+)?$/;
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** A number, correctly rounded; not one that would become infinite. */
+export function parseDouble(lexeme: string): number | undefined {
+  if (!NUMBER.test(lexeme)) return undefined;
+  const value = Number(lexeme);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** A count: a whole number from 0 to int64, also when written `12.0`. */
+export function parseCount(lexeme: string): bigint | undefined {
+  const digits = WHOLE.exec(lexeme)?.[1];
+  if (digits === undefined) return undefined;
+  const count = BigInt(digits);
+  return count <= MAX_INT64 ? count : undefined;
+}
+
+export function parseInstant(lexeme: string): Micros | undefined {
+  return lexeme.startsWith('"') ? parseTimestamp(lexeme.slice(1, -1)) : undefined;
 }

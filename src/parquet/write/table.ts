@@ -2,10 +2,7 @@ import { type Column, TIMESTAMP } from './columns.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import type { OrderedColumn } from './series-values.ts';
 
-/**
- * Rows of the smaller datasets (statistics, metadata) in order of arrival: one value or none per row and
- * column, beside the row's time and series.
- */
+/** Rows of the smaller datasets in order of arrival: a value or none per row and column, beside time and series. */
 export interface Table {
   rows: number;
   /** All columns of the dataset, in its order. Without `timestamp` for metadata, whose rows have no time. */
@@ -27,13 +24,11 @@ export interface TableColumn {
   bytes: Uint8Array;
 }
 
-/** A value of a row: microseconds for a timestamp. */
 export type TableValue = number | bigint | string | null;
 
 const encoder = new TextEncoder();
 const cell = new DataView(new ArrayBuffer(8));
 
-/** A table with room for `capacity` rows. */
 export function createTable(schema: readonly Column[], capacity: number): Table {
   const own = schema.filter(({ name, type }) => type !== 'series' && name !== TIMESTAMP);
   return {
@@ -105,53 +100,29 @@ export function copyTableRows(to: Table, from: Table, fromRow: number, toRow: nu
   to.rows += toRow - fromRow;
 }
 
-/** Text of a row; empty where it has none. */
 export function textAt(column: TableColumn, row: number): Uint8Array {
   return column.bytes.subarray(textBytes(column, row), column.ends[row]);
 }
 
-/** How many of a column's rows have no value. */
-function countNulls(column: TableColumn, rows: number): number {
-  let nulls = 0;
-  for (let row = 0; row < rows; row++) nulls += 1 - column.set[row]!;
-  return nulls;
-}
-
 /** The nulls of each column, for the check of what was encoded. */
-export function tableNulls(table: Table): { columns: string[]; count: number }[] {
-  return table.columns.map((values) => ({
-    columns: [values.column.name],
-    count: countNulls(values, table.rows),
+export function tableNulls({ columns, rows }: Table): { columns: string[]; count: number }[] {
+  return columns.map(({ column, set }) => ({
+    columns: [column.name],
+    count: set.subarray(0, rows).reduce((nulls, isSet) => nulls + 1 - isSet, 0),
   }));
 }
 
-/**
- * Table rows in order of (time_series_id, timestamp). Rows that are equal in both are put in order of their values, column
- * by column, so that the result depends on the multiset of rows alone.
- */
-interface SortedTable {
-  /** The row of the table at each place. */
-  readonly order: Int32Array;
-  /** The first row of each rank and, in the end, the number of rows. */
-  readonly first: Int32Array;
-  /** Undefined for rows without a time. */
-  readonly micros: Float64Array | undefined;
-}
-
-/** Sort the table's rows. */
-export function sortTable(table: Table, { rankOfCode }: SeriesRanks): SortedTable {
+/** Rows in order of series, time and their values, so that it depends on the multiset alone; `first`: the first row of each rank, and all. */
+export function sortTable(table: Table, { rankOfCode }: SeriesRanks) {
   const { rows, seriesCodes, timestampMicros } = table;
   const order = sortedRows(table, rankOfCode);
-  const ranks = rankOfCode.length === 0 ? 0 : Math.max(...rankOfCode) + 1;
+  const ranks = rankOfCode.reduce((most, rank) => Math.max(most, rank + 1), 0);
   const first = new Int32Array(ranks + 1);
   for (let row = 0; row < rows; row++) first[rankOfCode[seriesCodes[row]!]! + 1]!++;
   for (let rank = 0; rank < ranks; rank++) first[rank + 1]! += first[rank]!;
   const isTimed = table.schema.some(({ name }) => name === TIMESTAMP);
-  return {
-    order,
-    first,
-    micros: isTimed ? Float64Array.from(order, (row) => timestampMicros[row]!) : undefined,
-  };
+  const micros = isTimed ? Float64Array.from(order, (row) => timestampMicros[row]!) : undefined;
+  return { order, first, micros };
 }
 
 /** A column's cells and nulls in the order of the sorted rows; of a text only the nulls. */

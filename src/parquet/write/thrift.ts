@@ -1,8 +1,6 @@
 /** Thrift's compact protocol, written struct by struct: the one writer of what Parquet keeps beside values. */
-import type { ByteSink } from './byte-sink.ts';
-import { putBytes, putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, putBytes, putVarint, reserve } from './byte-sink.ts';
 
-/** Types of fields and of a list's elements. */
 export const THRIFT = { true: 1, false: 2, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
 const STOP = 0;
 
@@ -78,14 +76,12 @@ export function putStruct(sink: ByteSink, put: (fields: Fields) => void): void {
   putByte(sink, STOP);
 }
 
-/** An element of a list of whole numbers. */
 export function putWhole(sink: ByteSink, value: number): void {
   if (!(value >= 0)) throw new RangeError(`got ${value} in a footer, expected a whole number from 0`);
   reserve(sink, FIELD_BYTES);
   putVarint(sink, 2 * value);
 }
 
-/** An element of a list of texts or bytes. */
 export function putBinary(sink: ByteSink, value: Uint8Array | string): void {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   reserve(sink, FIELD_BYTES);

@@ -1,21 +1,15 @@
 import type { Statistics } from 'hyparquet';
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink } from './byte-sink.ts';
-import type { ChunkBody, PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk } from './column-chunk.ts';
-import type { Column } from './columns.ts';
-import { chunkColumn } from './columns.ts';
-import type { PackedPages } from './page-packing.ts';
-import { compressed, discard, discardPacked, packedOnce } from './page-packing.ts';
+import { type ByteSink, createByteSink } from './byte-sink.ts';
+import { appendChunk, type ChunkBody, type PageBody, type PlacedChunk } from './column-chunk.ts';
+import { type Column, chunkColumn } from './columns.ts';
+import { compressed, discard, discardPacked, type PackedPages, packedOnce } from './page-packing.ts';
 import type { Bounds, ColumnValues } from './page-values.ts';
-import type { PageRows } from './pages.ts';
-import { putLevels } from './pages.ts';
+import { type PageRows, putLevels } from './pages.ts';
 import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
 
 /** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
-export interface EncodeScratch {
-  /** The file of the row group. */
+interface EncodeScratch {
   readonly file: ByteSink;
   /** Pages of one column before they are compressed. */
   readonly pages: ByteSink;
@@ -26,10 +20,7 @@ export function createEncodeScratch(): EncodeScratch {
   return { file: createByteSink(), pages: createByteSink(), dictionary: createDictionaryScratch() };
 }
 
-/**
- * Write the chunk of a column that has a value of its own in each row: as a dictionary where that is smaller, else as it
- * comes. Which one follows from the values alone.
- */
+/** Write the chunk of a column that has a value of its own in each row: as a dictionary where that is smaller, by the values alone. */
 export function appendValueChunk(
   scratch: EncodeScratch,
   column: Column,
@@ -49,14 +40,14 @@ export function appendValueChunk(
     discardPacked(packed);
     scratch.pages.at = 0;
   }
-  const pages = rows.map((page) =>
-    pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
-  );
-  const indexed = column.statistics === 'page' ? withBounds(pages, bounds) : pages;
-  return appendChunk(file, { ...common, encoding: values.encoding, pages: indexed });
+  const isIndexed = column.statistics === 'page';
+  const pages = rows.map((page, i) => ({
+    ...pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
+    ...(isIndexed && { min: littleEndian(bounds[i]?.min), max: littleEndian(bounds[i]?.max) }),
+  }));
+  return appendChunk(file, { ...common, encoding: values.encoding, pages });
 }
 
-/** Levels, then what `put` writes. */
 function pageOf(sink: ByteSink, column: Column, page: PageRows, put: () => void): PageBody {
   const from = sink.at;
   if (!column.required) putLevels(sink, page);
@@ -122,14 +113,10 @@ type PageBounds = readonly (Bounds | undefined)[];
 
 /** Of the whole chunk; undefined if a page with values has none. */
 function widestOf(rows: readonly PageRows[], pages: PageBounds): ChunkBody['bounds'] {
-  let widest: Bounds | undefined;
-  for (const [i, { rows: count, nulls }] of rows.entries()) {
-    if (nulls === count) continue;
-    const bounds = pages[i];
-    if (bounds === undefined) return undefined;
-    widest = widest === undefined ? bounds : wider(widest, bounds);
-  }
-  return widest === undefined ? undefined : ({ min_value: widest.min, max_value: widest.max } as Statistics);
+  const all = pages.filter((_, i) => rows[i]!.nulls < rows[i]!.rows);
+  if (all.length === 0 || all.includes(undefined)) return undefined;
+  const { min, max } = (all as Bounds[]).reduce(wider);
+  return { min_value: min, max_value: max } as Statistics;
 }
 
 /** -0 is less than 0 here. */
@@ -140,14 +127,6 @@ function wider(a: Bounds, b: Bounds): Bounds {
 }
 
 /** As the column index has them, of a column of 64-bit integers. */
-function withBounds(pages: readonly PageBody[], bounds: PageBounds): PageBody[] {
-  return pages.map((page, i) => ({
-    ...page,
-    min: littleEndian(bounds[i]?.min),
-    max: littleEndian(bounds[i]?.max),
-  }));
-}
-
 function littleEndian(value: bigint | number | undefined): Uint8Array | undefined {
   return value === undefined ? undefined : new Uint8Array(BigInt64Array.of(BigInt(value)).buffer);
 }

@@ -1,24 +1,18 @@
-import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putVarint, reserve } from './byte-sink.ts';
+import { type ByteSink, createByteSink, putBytes, putText, putVarint, reserve } from './byte-sink.ts';
 import type { ColumnValues, Texts } from './page-values.ts';
-import { putText } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 
 /**
- * Values that repeat, as entries of a dictionary, and the entry of each row that has a value. Codes are written in whole
- * bytes: of one series the upper one hardly changes, which zstd sees and could not in bits. Numbers that take two bytes are
- * in the order of their bits: values near each other have codes near each other, and upper bytes in common in the
- * dictionary. All others are in the order of their first use.
+ * Values that repeat, as entries of a dictionary. Codes take whole bytes: the upper one hardly changes within a series, which zstd sees.
+ * Entries of two-byte codes are in the order of their bits, so that near values have near codes; others in the order of their first use.
  */
 export interface ValueDictionary {
-  /** The entries as PLAIN has them. */
   readonly plain: Uint8Array;
   readonly entries: number;
   /** Of every row with a value, page after page. */
   readonly codes: Uint16Array;
 }
 
-/** What two bytes can tell apart. */
 const MAX_ENTRIES = 65_536;
 /** Below this share of new values among all a dictionary may pay. */
 const MAX_NEW_SHARE = 0.5;
@@ -27,11 +21,8 @@ const SAMPLE_ROWS = 8_192;
 const MAX_NEW_SAMPLE_SHARE = 0.75;
 /** Texts after which it is. */
 const FIRST_TEXTS = 4_096;
-/** Rows at a time. */
-const SLICE_ROWS = 4_096;
 const MAX_SLOTS = 4 * MAX_ENTRIES;
 
-/** Memory that is used again for the next dictionary. */
 export interface DictionaryScratch {
   /** Entry + 1 by hash, 0 where there is none. */
   readonly slots: Int32Array;
@@ -66,7 +57,6 @@ interface Filling {
   /** As many of the scratch's as the values may need. */
   readonly slots: Int32Array;
   entries: number;
-  /** Codes so far. */
   at: number;
 }
 
@@ -82,9 +72,7 @@ function ofCells(
   const filling = { ...empty };
   slots.fill(0);
   for (const { set } of pages)
-    for (let i = 0; i < set.length; i += 2)
-      for (let from = set[i]!; from < set[i + 1]!; from += SLICE_ROWS)
-        if (!addCells(filling, from, Math.min(set[i + 1]!, from + SLICE_ROWS))) return undefined;
+    for (let i = 0; i < set.length; i += 2) if (!addCells(filling, set[i]!, set[i + 1]!)) return undefined;
   if (filling.entries > MAX_NEW_SHARE * count) return undefined;
   if (isWide(filling.entries)) sortEntries(filling);
   const { buffer } = scratch.entries;
@@ -95,7 +83,6 @@ function ofCells(
   };
 }
 
-/** The share of new values among the first ones of each page. */
 function newShareOf(pages: readonly PageRows[], filling: Filling): number {
   filling.slots.fill(0);
   const full = pages.filter(({ rows, nulls }) => nulls < rows);
@@ -117,12 +104,8 @@ function sortEntries(filling: Filling): void {
   for (let code = 0; code < entries; code++)
     codeOf[filling.slots[slotOf(filling, cells[2 * code]!, cells[2 * code + 1]!)]! - 1] = code;
   scratch.entries.set(cells);
-  for (let from = 0; from < at; from += SLICE_ROWS)
-    replaceCodes(scratch.codes, codeOf, from, Math.min(at, from + SLICE_ROWS));
-}
-
-function replaceCodes(codes: Uint16Array, codeOf: Uint16Array, from: number, to: number): void {
-  for (let i = from; i < to; i++) codes[i] = codeOf[codes[i]!]!;
+  const { codes } = scratch;
+  for (let i = 0; i < at; i++) codes[i] = codeOf[codes[i]!]!;
 }
 
 /** Where a value's entry is, or may be put. */
@@ -195,7 +178,6 @@ function ofTexts(
   };
 }
 
-/** Do codes of so many entries take two bytes each? */
 export function isWide(entries: number): boolean {
   return entries > 256;
 }

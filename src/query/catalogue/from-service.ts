@@ -12,9 +12,8 @@ import {
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
-import { askMetadata } from '../../source/metadata.ts';
+import { askMetadata, discoverVessels } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
-import { discoverVessels } from '../../source/vessels.ts';
 import type { JobMembers, SeriesEntry, ValueType, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
 
@@ -22,7 +21,6 @@ export interface CataloguePorts {
   readonly client: QueryClient;
   readonly clock: Clock;
   readonly log: Log;
-  /** Requests at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }

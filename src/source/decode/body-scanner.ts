@@ -1,6 +1,16 @@
 import { BodyWindow, INCOMPLETE, SLAB_BYTES } from './body-window.ts';
-import { stringValue } from './json-tokens.ts';
-import { MemberSpans, readMembers } from './object-members.ts';
+import { MemberSpans, readMembers, throwErrorObject } from './object-fields.ts';
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** How records follow each other in a body: one a line, or as the elements of one JSON array. */
 export type BodyFormat = 'ndjson' | 'json';
@@ -8,45 +18,25 @@ export type BodyFormat = 'ndjson' | 'json';
 /** What a scanner cuts besides: the members of one JSON object, each a key and its value. */
 type ScannedFormat = BodyFormat | 'members';
 
-/** Reads one record. */
 export interface RecordParser {
-  /**
-   * Read the object (or member) that begins at `start`; the position behind it, or INCOMPLETE when `window.end` comes
-   * first, in which case nothing was kept of it and the same record is offered again with more bytes.
-   */
+  /** Read the object (or member) at `start`; the position behind it, or INCOMPLETE: then nothing was kept, and it is offered again. */
   parseRecord(window: BodyWindow, start: number): number;
+}
+
+export interface BodyDecoder {
+  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
 }
 
 /** A record longer than this is a fault: the contract sets no limit, and memory does. 64 MiB. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-const LINE_FEED = 0x0a;
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const TAB = 0x09;
-const CARRIAGE_RETURN = 0x0d;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-// What may come next, besides white space.
-/** A record, or the end of the body (NDJSON). */
-const LINE = 0;
-/** A record, after a comma. */
-const ELEMENT = 1;
-/** A record or `]`. */
-const FIRST_ELEMENT = 2;
-/** A line feed or the end of the body (NDJSON). */
-const LINE_END = 3;
-/** `,` or `]`. */
-const AFTER_ELEMENT = 4;
-/** `[`. */
-const ARRAY = 5;
-/** The end of the body. */
-const NOTHING = 6;
-
+// What may come next, besides white space; each in the words of a message.
+const [LINE, ELEMENT, FIRST_ELEMENT, LINE_END, AFTER_ELEMENT, ARRAY, NOTHING] = [
+  0, 1, 2, 3, 4, 5, 6,
+] as const;
 const EXPECTED = [
   "'{', a record",
   "'{', a record",
@@ -58,26 +48,22 @@ const EXPECTED = [
 ];
 /** The same of the members of an object. */
 const EXPECTED_MEMBERS = [
-  ...[
-    '',
-    "'\"', a key",
-    "'\"', a key, or '}'",
-    '',
-    "',' or '}' after a member",
-    "'{', an object keyed by id",
-  ],
+  '',
+  "'\"', a key",
+  "'\"', a key, or '}'",
+  '',
+  "',' or '}' after a member",
+  "'{', an object keyed by id",
   'nothing after the object',
 ];
 
 /**
- * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place.
- * Chunks are gathered in a slab; a record that the slab cuts is kept and read again when the rest is there.
- * Memory: the slab, which grows only to hold one long record.
+ * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place. A record that the slab cuts is read again
+ * when the rest is there. Memory: the slab, which grows only to hold one long record.
  */
-export class BodyScanner {
+export class BodyScanner implements BodyDecoder {
   readonly window: BodyWindow;
   readonly #parser: RecordParser;
-  /** What follows a record in this format. */
   readonly #afterRecord: number;
   /** The byte that a record begins with; those around all of them, and what is expected by state. */
   readonly #recordOpen: number;
@@ -106,7 +92,6 @@ export class BodyScanner {
     this.window = new BodyWindow(slabBytes, format !== 'ndjson');
   }
 
-  /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
   push(chunk: Uint8Array): void {
     const { window } = this;
     let taken = 0;
@@ -119,7 +104,6 @@ export class BodyScanner {
     }
   }
 
-  /** Parse the records that are whole by now. Throws DataError, RetriableError. */
   scan(): void {
     const { window } = this;
     const parsedTo = this.#scanRecords();
@@ -130,22 +114,14 @@ export class BodyScanner {
       window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, maxBytes + 1)));
   }
 
-  /**
-   * Parse the rest; nothing may be pushed after it. Throws DataError `body-truncated` when a record or the array is not
-   * whole.
-   */
   end(): void {
     this.scan();
     const { window } = this;
+    const found = 'the end of the body';
     if (window.end > 0)
-      throw window.faultFound(
-        'body-truncated',
-        window.end,
-        'the end of the body inside a record',
-        'its rest',
-      );
+      throw window.faultFound('body-truncated', window.end, `${found} inside a record`, 'its rest');
     if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
-      throw window.faultFound('body-truncated', 0, 'the end of the body', this.#expected[this.#next]!);
+      throw window.faultFound('body-truncated', 0, found, this.#expected[this.#next]!);
   }
 
   /** Parse from the window's begin; the position of the first byte that is still needed. */
@@ -194,12 +170,8 @@ export class BodyScanner {
   }
 
   #tooLong(position: number, found: string): Error {
-    return this.window.faultFound(
-      'record-too-long',
-      position,
-      found,
-      `at most ${this.#maxRecordBytes} in a record`,
-    );
+    const expected = `at most ${this.#maxRecordBytes} in a record`;
+    return this.window.faultFound('record-too-long', position, found, expected);
   }
 }
 
@@ -209,11 +181,4 @@ function readErrorObject(window: BodyWindow, start: number): number {
   const end = readMembers(window, start, members);
   if (end !== INCOMPLETE) throwErrorObject(window, start, members);
   return end;
-}
-
-/** Throws RetriableError `error-in-body` for the contract's error body, whose only member is the string `error`. */
-export function throwErrorObject(window: BodyWindow, start: number, members: MemberSpans): void {
-  if (members.count !== 1 || window.bytes[members.valueStart(0)] !== QUOTE) return;
-  if (stringValue(window, members.keyStart(0), members.keyEnd(0)) !== 'error') return;
-  throw window.errorInBody(start, stringValue(window, members.valueStart(0), members.valueEnd(0)));
 }

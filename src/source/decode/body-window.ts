@@ -1,16 +1,14 @@
 import { cleanForeignText, DataError, RetriableError } from '../../core/errors.ts';
 
+const QUOTE = 0x22;
+
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
 
-/**
- * Quotes behind the last usable byte: they stop every unbounded scan of the fast path, and leave its wide
- * reads inside the buffer. The longest such read past a stop is 34 bytes.
- */
+/** Quotes behind the last usable byte stop every unbounded scan; the longest read past such a stop is 34 bytes. */
 const PAD_BYTES = 64;
 /** What a window has at first. Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
 export const SLAB_BYTES = 256 * 1024;
-const QUOTE = 0x22;
 const EXCERPT_BYTES = 60;
 /** Up to here a loop that finds plain ASCII is cheaper than a call of the UTF-8 decoder. */
 const SHORT_BYTES = 200;
@@ -18,15 +16,11 @@ const NEXT_STEP = 'if a second fetch shows the same, report it to the operator o
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * A stretch of a body in memory, with what is needed to say where in the body a fault lies.
- * Positions are indexes into `bytes`; only `bytes[0, end)` belong to the body, what follows is stale.
- */
+/** A stretch of a body in memory. Positions are indexes into `bytes`, of which only `[0, end)` belong to the body. */
 export class BodyWindow {
   bytes: Buffer;
   view: DataView;
   end = 0;
-  /** Offset in the body of `bytes[0]`. */
   bodyOffset = 0;
   /** 1-based number of the record that is being read. */
   recordNumber = 1;
@@ -38,19 +32,16 @@ export class BodyWindow {
   nesting = new Uint8Array(64);
   depth = 0;
 
-  /** With room for `capacity` bytes of the body. */
   constructor(capacity: number, lineFeedIsSpace: boolean) {
     this.bytes = allocatePadded(capacity);
     this.view = viewOf(this.bytes);
     this.lineFeedIsSpace = lineFeedIsSpace;
   }
 
-  /** Bytes of the body that fit. */
   get capacity(): number {
     return this.bytes.length - PAD_BYTES;
   }
 
-  /** Make room for `capacity` bytes of the body, keeping those in use. */
   resize(capacity: number): void {
     const bytes = allocatePadded(capacity);
     this.bytes.copy(bytes, 0, 0, this.end);
@@ -58,7 +49,6 @@ export class BodyWindow {
     this.view = viewOf(bytes);
   }
 
-  /** Forget `bytes[0, position)`. */
   dropBefore(position: number): void {
     this.bytes.copyWithin(0, position, this.end);
     this.end -= position;

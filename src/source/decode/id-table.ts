@@ -1,32 +1,92 @@
 import type { SeriesDictionary } from '../../core/model/index.ts';
 import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
 import type { BodyWindow } from './body-window.ts';
-import { SpellingTable } from './spelling-table.ts';
-import { UUID_BYTES, UuidTable } from './uuid-table.ts';
+
+const UUID_BYTES = 36;
+
+const WORDS = UUID_BYTES / 4;
+const SLOTS_BITS = 12;
+const SLOTS = 1 << SLOTS_BITS;
+/** Slots that a UUID may stand in, from the one that its hash names. */
+const PROBES = 4;
+/** More would seldom find a place. */
+const MAX_UUIDS = SLOTS / 2;
+/** 2^32 divided by the golden ratio, and another odd number. */
+const SPREAD = 0x9e3779b1 | 0;
+const SPREAD_LAST = 0x85ebca6b | 0;
+
+/** UUIDs → codes, worth a fifth of the CPU of decoding readings: nothing is searched, few bytes are hashed. It may forget. */
+class UuidTable {
+  #count = 0;
+  readonly #words = new Int32Array(SLOTS * WORDS);
+  /** -1: free. */
+  readonly #codes = new Int32Array(SLOTS).fill(-1);
+
+  /** Code of the 36 bytes at `start`, or -1. */
+  find(view: DataView, start: number): number {
+    const words = this.#words;
+    const codes = this.#codes;
+    const w0 = view.getInt32(start, true);
+    const w8 = view.getInt32(start + 32, true);
+    let slot = slotOf(w0, view.getInt32(start + 4, true), w8);
+    for (let probe = 0; probe < PROBES; probe++, slot = (slot + 1) & (SLOTS - 1)) {
+      const at = slot * WORDS;
+      if (
+        words[at] === w0 &&
+        words[at + 8] === w8 &&
+        words[at + 1] === view.getInt32(start + 4, true) &&
+        words[at + 2] === view.getInt32(start + 8, true) &&
+        words[at + 3] === view.getInt32(start + 12, true) &&
+        words[at + 4] === view.getInt32(start + 16, true) &&
+        words[at + 5] === view.getInt32(start + 20, true) &&
+        words[at + 6] === view.getInt32(start + 24, true) &&
+        words[at + 7] === view.getInt32(start + 28, true)
+      )
+        return codes[slot]!;
+    }
+    return -1;
+  }
+
+  /** Remember the 36 bytes at `start`, which `find` does not know, where there is room. */
+  add(view: DataView, start: number, code: number): void {
+    if (this.#count === MAX_UUIDS) return;
+    let slot = slotOf(
+      view.getInt32(start, true),
+      view.getInt32(start + 4, true),
+      view.getInt32(start + 32, true),
+    );
+    for (let probe = 0; probe < PROBES; probe++, slot = (slot + 1) & (SLOTS - 1)) {
+      if (this.#codes[slot] !== -1) continue;
+      for (let word = 0; word < WORDS; word++)
+        this.#words[slot * WORDS + word] = view.getInt32(start + 4 * word, true);
+      this.#codes[slot] = code;
+      this.#count++;
+      return;
+    }
+  }
+}
+
+/** The bytes that differ in UUIDs of all versions: the random or early ones, and the last. */
+function slotOf(first: number, second: number, last: number): number {
+  const mixed = Math.imul(first, SPREAD) ^ Math.imul(second ^ Math.imul(last, SPREAD_LAST), SPREAD);
+  return (mixed ^ (mixed >>> 15)) & (SLOTS - 1);
+}
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const QUOTES = 0x22222222;
-const LOW_BITS = 0x01010101;
-const HIGH_BITS = 0x80808080;
-/** 2^32 divided by the golden ratio: spreads the bits of a product. */
-const SPREAD = 0x9e3779b1 | 0;
 
 /** An id that this table cannot resolve alone: the tokenizer must look at it. */
 export const UNUSUAL = -1;
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * Ids as they are spelled between their quotes → codes in the dictionary. The hash is computed in the same pass
- * that searches the closing quote, four bytes at a time.
- */
+/** Ids as they are spelled between their quotes → codes in the dictionary. */
 export class IdTable {
   /** Position of the closing quote that the last `codeAt` found. */
   quote = 0;
   readonly #dictionary: SeriesDictionary;
   readonly #uuids = new UuidTable();
-  readonly #spellings = new SpellingTable();
+  /** By the bytes of their spelling, one character each. */
+  readonly #codes = new Map<string, number>();
 
   constructor(dictionary: SeriesDictionary) {
     this.#dictionary = dictionary;
@@ -44,45 +104,20 @@ export class IdTable {
     return this.#codeOfAny(window, start);
   }
 
-  /** The same for an id of any length. */
-  #codeOfAny(window: BodyWindow, start: number): number {
-    const { view } = window;
-    let p = start;
-    let hash = 0;
-    let word = 0;
-    let hits = 0;
-    for (;;) {
-      word = view.getInt32(p, true);
-      const mask = word ^ QUOTES;
-      hits = (mask - LOW_BITS) & ~mask & HIGH_BITS;
-      if (hits !== 0) break;
-      hash = Math.imul(hash ^ word, SPREAD);
-      hash ^= hash >>> 15;
-      p += 4;
+  /** The same for any id. UNUSUAL: not whole, not well formed, too long, or with an escape, of which one id has too many spellings to hold. */
+  #codeOfAny({ bytes, view, end }: BodyWindow, start: number): number {
+    const quote = bytes.indexOf(QUOTE, start);
+    this.quote = quote;
+    if (quote >= end || quote - start > MAX_ID_BYTES) return UNUSUAL;
+    const spelling = bytes.toString('latin1', start, quote);
+    let code = this.#codes.get(spelling);
+    if (code === undefined) {
+      const id = spelling.includes('\\') ? undefined : decodeId(bytes.subarray(start, quote));
+      if (id === undefined) return UNUSUAL;
+      code = this.#dictionary.codeOf(id);
+      this.#codes.set(spelling, code);
     }
-    const tail = (31 - Math.clz32(hits & -hits)) >> 3;
-    hash = Math.imul(hash ^ (word & ((1 << (tail << 3)) - 1)), SPREAD);
-    p += tail;
-    this.quote = p;
-    const length = p - start;
-    hash ^= (hash >>> 13) ^ length;
-    const known = this.#spellings.find(view, start, length, hash);
-    const code = known === UNUSUAL ? this.#learn(window, start, p, hash) : known;
-    if (code !== UNUSUAL && length === UUID_BYTES) this.#uuids.add(view, start, code);
-    return code;
-  }
-
-  /**
-   * Add an id that was not seen before. UNUSUAL when it is not whole, not plainly well formed, too long, or spelled with an
-   * escape: one id has more such spellings than could be held.
-   */
-  #learn(window: BodyWindow, start: number, end: number, hash: number): number {
-    if (end >= window.end || end - start > MAX_ID_BYTES) return UNUSUAL;
-    const raw = window.bytes.subarray(start, end);
-    const id = raw.includes(BACKSLASH) ? undefined : decodeId(raw);
-    if (id === undefined) return UNUSUAL;
-    const code = this.#dictionary.codeOf(id);
-    this.#spellings.add(raw, hash, code);
+    if (quote - start === UUID_BYTES) this.#uuids.add(view, start, code);
     return code;
   }
 }

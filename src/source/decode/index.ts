@@ -1,7 +1,6 @@
-/** Bytes → values, pure: nothing here does I/O. Parquet stands in parquet.ts. */
+/** Bytes → values, pure: nothing here does I/O. Parquet stands beside, for most vessel-days need none of it. */
 export type { BodyFormat } from './body-scanner.ts';
-export { namesByDomain } from './domain-names.ts';
-export { createMetadataDecoder, type MetadataElement } from './metadata.ts';
+export { createMetadataDecoder, type MetadataElement, namesByDomain } from './metadata.ts';
 export { parseInt64Text } from './number-lexeme.ts';
 export {
   createReadingDecoder,

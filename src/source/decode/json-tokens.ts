@@ -1,8 +1,6 @@
 /**
- * A JSON tokenizer over bytes that never builds values: it finds where things end and proves that they are
- * well formed. Every function takes a position and returns the one behind the thing, or INCOMPLETE when the
- * window's bytes end first; malformed JSON throws DataError `malformed-json`. So the answer for a whole thing
- * is the same however the body was cut.
+ * A JSON tokenizer over bytes that builds no values: it finds where things end and proves that they are well formed. Every function takes a
+ * position and returns the one behind the thing, or INCOMPLETE; throws DataError `malformed-json`.
  */
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 
@@ -42,19 +40,13 @@ export function skipSpace(window: BodyWindow, start: number): number {
   while (p < end) {
     const byte = bytes[p]!;
     if (byte > SPACE) break;
-    if (
-      byte !== SPACE &&
-      byte !== TAB &&
-      byte !== CARRIAGE_RETURN &&
-      !(byte === LINE_FEED && lineFeedIsSpace)
-    )
-      break;
+    const isFeed = byte === LINE_FEED && lineFeedIsSpace;
+    if (byte !== SPACE && byte !== TAB && byte !== CARRIAGE_RETURN && !isFeed) break;
     p++;
   }
   return p;
 }
 
-/** End of the string whose opening quote is at `start`. */
 function stringEnd(window: BodyWindow, start: number): number {
   const { bytes, view, end } = window;
   let bits = 0;
@@ -168,16 +160,11 @@ function closes(open: number, byte: number): boolean {
   return byte === (open === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
 }
 
-/** Where the value of an item begins that begins at `start`: an element itself, or a member behind its key. */
+/** Where the value of an item begins that begins at `start`: an element itself, or a member behind its key; may be `window.end`. */
 function itemValueStart(window: BodyWindow, start: number, open: number): number {
-  return open === OPEN_BRACE ? memberValueStart(window, start) : start;
-}
-
-/** From a member's key (its opening quote) to the first byte of its value, which may be `window.end`. */
-function memberValueStart(window: BodyWindow, start: number): number {
-  const colon = keyEnd(window, start);
-  if (colon === INCOMPLETE) return INCOMPLETE;
-  return colonEnd(window, colon);
+  if (open !== OPEN_BRACE) return start;
+  const afterKey = keyEnd(window, start);
+  return afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
 }
 
 /** End of an object member's key that begins at `start`. */
@@ -187,7 +174,6 @@ export function keyEnd(window: BodyWindow, start: number): number {
   return stringEnd(window, start);
 }
 
-/** Skips white space, `:` and white space. */
 export function colonEnd(window: BodyWindow, start: number): number {
   const colon = skipSpace(window, start);
   if (colon >= window.end) return INCOMPLETE;
@@ -242,7 +228,6 @@ function isDigit(byte: number): boolean {
   return (byte - ZERO) >>> 0 <= 9;
 }
 
-/** True when the byte begins a JSON number. */
 export function beginsNumber(byte: number): boolean {
   return byte === MINUS || isDigit(byte);
 }

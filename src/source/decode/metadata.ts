@@ -1,6 +1,6 @@
 import { imoDigits, OTHER_FIELDS, type SeriesMetadata, type WireShape } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
-import { BodyScanner, type RecordParser } from './body-scanner.ts';
+import { type BodyDecoder, BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';
 import { ObjectFields } from './object-fields.ts';
@@ -23,16 +23,8 @@ const KEYED_FIELDS: ReadonlySet<string> = new Set([
 /** Longest element: a thousand times what a series takes. */
 const MAX_ELEMENT_BYTES = 1024 * 1024;
 
-interface MetadataDecoder {
-  /** Take the next bytes, cut anywhere. */
-  push(chunk: Uint8Array): void;
-  /** The body is whole. Throws DataError `body-truncated` when it is not. */
-  end(): void;
-}
-
 /** One series of an answer, of which only what is asked for is read; valid until the callback returns. */
 export interface MetadataElement {
-  /** Bytes that it takes in the body. */
   readonly bytes: number;
   id(): string;
   timeSeriesId(): string;
@@ -42,23 +34,19 @@ export interface MetadataElement {
 }
 
 /**
- * A decoder of a metadata answer as JSON: one element a series, in the body's order. In the keyed shape, series that
- * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
- * the service's text, with the fields that have no other place. Memory: the longest element, at most 1 MiB.
+ * A decoder of a metadata answer as JSON, series by series. In the keyed shape repeated keys are all kept; `domainsJson` is the service's text,
+ * with the fields that have no other place. Memory: the longest element, at most 1 MiB.
  *
- * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-id`, `bad-field`
- * (of another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
- * are found by reading them.
+ * Throws DataError: `malformed-json`, `body-truncated`, `missing-field`, `bad-id`, `bad-field`, `duplicate-key`, `invalid-utf8`,
+ * `record-too-long`; RetriableError: `error-in-body`. Faults of fields are found by reading them.
  */
 export function createMetadataDecoder(
   shape: WireShape,
   onElement: (element: MetadataElement) => void,
-): MetadataDecoder {
-  const scanner =
-    shape === 'array'
-      ? new BodyScanner('json', elementParser(onElement), undefined, MAX_ELEMENT_BYTES)
-      : new BodyScanner('members', memberParser(onElement), undefined, MAX_ELEMENT_BYTES);
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+): BodyDecoder {
+  const format = shape === 'array' ? 'json' : 'members';
+  const parser = shape === 'array' ? elementParser(onElement) : memberParser(onElement);
+  return new BodyScanner(format, parser, undefined, MAX_ELEMENT_BYTES);
 }
 
 function elementParser(onElement: (element: MetadataElement) => void): RecordParser {
@@ -73,9 +61,7 @@ function elementParser(onElement: (element: MetadataElement) => void): RecordPar
   return {
     parseRecord(window, start) {
       const end = fields.read(window, start);
-      if (end === INCOMPLETE) return INCOMPLETE;
-      element.bytes = end - start;
-      onElement(element);
+      if (end !== INCOMPLETE) onElement(Object.assign(element, { bytes: end - start }));
       return end;
     },
   };
@@ -97,11 +83,9 @@ function memberParser(onElement: (element: MetadataElement) => void): RecordPars
       const valueStart = afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
       if (valueStart === INCOMPLETE || valueStart >= window.end) return INCOMPLETE;
       if (window.bytes[valueStart] !== OPEN_BRACE) return readNoSeries(window, start, afterKey, valueStart);
-      const end = fields.read(window, valueStart);
-      if (end === INCOMPLETE) return INCOMPLETE;
       id = () => stringValue(window, start, afterKey);
-      element.bytes = end - start;
-      onElement(element);
+      const end = fields.read(window, valueStart);
+      if (end !== INCOMPLETE) onElement(Object.assign(element, { bytes: end - start }));
       return end;
     },
   };
@@ -126,38 +110,27 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
   const vessel = fields.object('vessel');
   const domains = fields.object('domains');
   const jsmea = domains.object('jsmea');
-  const flat = domains.object('flat');
+  const maker = domains.object('maker');
   return {
     id: fields.requiredText('id'),
     timeSeriesId: timeSeriesId(fields),
-    source: fields.text('source'),
-    dataProvider: fields.text('dataProvider'),
-    unitOfMeasure: fields.text('unitOfMeasure'),
+    ...textsOf(fields, 'source', 'dataProvider', 'unitOfMeasure'),
     scale: fields.number('scale'),
     vesselName: vessel.text('name'),
     vesselImo: imoNumber(vessel, 'imo'),
-    jsmea: {
-      id: jsmea.text('id'),
-      namingRule: jsmea.text('namingRule'),
-      category: jsmea.text('category'),
-      subcategory: jsmea.text('subcategory'),
-      content: jsmea.text('content'),
-      item: jsmea.text('item'),
-    },
-    flat: { id: flat.text('id'), shortName: flat.text('shortName') },
-    maker: makerMetadata(domains.object('maker')),
+    jsmea: textsOf(jsmea, 'id', 'namingRule', 'category', 'subcategory', 'content', 'item'),
+    flat: textsOf(domains.object('flat'), 'id', 'shortName'),
+    maker: { ...textsOf(maker, 'id', 'name', 'description'), ...rangeOf(maker) },
     domainsJson: domainsJson(fields, 'domains', elementOthers(fields, vessel)),
   };
 }
 
-function makerMetadata(maker: ObjectFields): SeriesMetadata['maker'] {
-  return {
-    id: maker.text('id'),
-    name: maker.text('name'),
-    description: maker.text('description'),
-    rangeHigh: maker.number('rangeHigh'),
-    rangeLow: maker.number('rangeLow'),
-  };
+function textsOf<N extends string>(fields: ObjectFields, ...names: readonly N[]) {
+  return Object.fromEntries(names.map((name) => [name, fields.text(name)])) as Record<N, string | null>;
+}
+
+function rangeOf(fields: ObjectFields): Pick<SeriesMetadata['maker'], 'rangeHigh' | 'rangeLow'> {
+  return { rangeHigh: fields.number('rangeHigh'), rangeLow: fields.number('rangeLow') };
 }
 
 function elementOthers(fields: ObjectFields, vessel: ObjectFields): string[] {
@@ -186,7 +159,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
   const jsmeaId = domains.text('jsmea');
   const flatId = domains.text('flat');
   // IMO<number>/<naming rule>/<category>/<sub-category>/<content>/<position>/<item>/<modifier>
-  const levels = jsmeaId === null ? [] : jsmeaId.split('/');
+  const levels = jsmeaId?.split('/') ?? [];
   return {
     id,
     timeSeriesId: timeSeriesId(fields),
@@ -205,13 +178,27 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
       item: levels[6] ?? null,
     },
     flat: { id: flatId, shortName: /^IMO\d+\/(.*)$/is.exec(flatId ?? '')?.[1] ?? null },
-    maker: {
-      id: domains.text('maker'),
-      name: fields.text('name'),
-      description: fields.text('description'),
-      rangeHigh: fields.number('rangeHigh'),
-      rangeLow: fields.number('rangeLow'),
-    },
+    maker: { id: domains.text('maker'), ...textsOf(fields, 'name', 'description'), ...rangeOf(fields) },
     domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),
   };
+}
+
+/** Domain → the name that a series has in it, of every domain that has an `id`. Versions before 2026-09-10 map a domain to the name. */
+export function namesByDomain(domainsJson: string): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const [domain, entry] of Object.entries(parsed(domainsJson))) {
+    const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
+    if (domain !== OTHER_FIELDS && domain !== 'id' && typeof id === 'string') names.set(domain, id);
+  }
+  return names;
+}
+
+/** A lake may have been written by anybody: what is no object has no names. */
+function parsed(json: string): object {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
 }

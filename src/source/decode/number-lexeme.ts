@@ -1,7 +1,4 @@
-/**
- * Numbers from their lexemes, exactly. The lexeme decides the kind: digits alone are LONG, a fraction or an
- * exponent makes DOUBLE. What neither can hold keeps its lexeme as JSON_TEXT.
- */
+/** Numbers from their lexemes, exactly: digits alone are LONG, a fraction or exponent DOUBLE, what neither holds JSON_TEXT. */
 import { cleanForeignText, DataError } from '../../core/errors.ts';
 import { type ColumnBatch, DOUBLE, LONG } from '../../core/model/index.ts';
 
@@ -10,21 +7,20 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 const LOWER_E = 0x65;
 
-const TWO_32 = 4_294_967_296;
 /** 10^0 to 10^22: the powers of ten that a double holds exactly. */
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 /** 32-bit integers hold nine digits, doubles fifteen. */
 const INT32_DIGITS = 9;
 const EXACT_DIGITS = 15;
-const INT64_DIGITS = 19;
+/** With a sign. */
+const INT64_CHARS = 20;
 
 /** The lexeme is not one that `readNumber` settles; 0 is never the end of a number. */
 export const UNSETTLED = 0;
 
 /**
- * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED when there is no
- * number, or one that needs more than exact arithmetic on doubles: exponents, more than fifteen digits with a
- * fraction, integers beyond int64. `bytes` must hold something that is no digit behind the number.
+ * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED for none, or one that needs more than exact
+ * arithmetic on doubles. `bytes` must hold something that is no digit behind the number.
  */
 export function readNumber(bytes: Uint8Array, start: number, batch: ColumnBatch, row: number): number {
   const negative = bytes[start] === MINUS;
@@ -44,7 +40,7 @@ export function readNumber(bytes: Uint8Array, start: number, batch: ColumnBatch,
   const after = bytes[p]!;
   if (after === DOT) return readFraction(bytes, first, p, mantissa, digits, negative, batch, row);
   if ((after | 0x20) === LOWER_E) return UNSETTLED;
-  if (digits > INT32_DIGITS) return readWideInteger(bytes, first, p, negative, batch, row);
+  if (digits > INT32_DIGITS) return readWideInteger(bytes, start, p, batch, row);
   if (mantissa === 0 && negative) storeDouble(batch, row, -0);
   else storeLong(batch, row, negative ? -mantissa : mantissa);
   return p;
@@ -83,35 +79,13 @@ function digitsAsDouble(bytes: Uint8Array, start: number, end: number): number {
   return value;
 }
 
-/** Integers of 10 to 19 digits, in 64-bit arithmetic made of doubles that stay exact. */
-function readWideInteger(
-  bytes: Uint8Array,
-  first: number,
-  end: number,
-  negative: boolean,
-  batch: ColumnBatch,
-  row: number,
-): number {
-  if (end - first > INT64_DIGITS) return UNSETTLED;
-  const split = end - 9;
-  // value = top × 10^9 + bottom, and top × 10^9 = high × 2^32 + low with high and low summed from 16-bit parts
-  const top = digitsAsDouble(bytes, first, split);
-  const bottom = digitsAsDouble(bytes, split, end);
-  const topHigh = Math.floor(top / 65_536);
-  const shifted = topHigh * 1e9;
-  const shiftedHigh = Math.floor(shifted / 65_536);
-  const low = (shifted - shiftedHigh * 65_536) * 65_536 + (top - topHigh * 65_536) * 1e9 + bottom;
-  const carry = Math.floor(low / TWO_32);
-  let highWord = shiftedHigh + carry;
-  let lowWord = low - carry * TWO_32;
-  if (highWord >= 0x80000000 && !(negative && highWord === 0x80000000 && lowWord === 0)) return UNSETTLED;
-  if (negative) {
-    highWord = lowWord === 0 ? -highWord : -highWord - 1;
-    lowWord = -lowWord;
-  }
+/** Integers of 10 to 19 digits, which are few. */
+function readWideInteger(bytes: Uint8Array, start: number, end: number, batch: ColumnBatch, row: number) {
+  if (end - start > INT64_CHARS) return UNSETTLED;
+  const value = BigInt(String.fromCharCode(...bytes.subarray(start, end)));
+  if (value !== BigInt.asIntN(64, value)) return UNSETTLED;
   batch.kinds[row] = LONG;
-  batch.words[row * 2] = lowWord;
-  batch.words[row * 2 + 1] = highWord;
+  batch.longs[row] = value;
   return end;
 }
 
@@ -126,10 +100,7 @@ function storeDouble(batch: ColumnBatch, row: number, value: number): void {
   batch.doubles[row] = value;
 }
 
-/**
- * Store a well-formed number that `readNumber` did not settle. False when neither column can hold it: an
- * integer beyond int64, or more than a double can be.
- */
+/** Store a well-formed number that `readNumber` did not settle. False: neither column can hold it. */
 export function storeLexeme(lexeme: string, batch: ColumnBatch, row: number): boolean {
   if (!/[.eE]/.test(lexeme)) return false;
   const value = Number(lexeme);
@@ -138,10 +109,7 @@ export function storeLexeme(lexeme: string, batch: ColumnBatch, row: number): bo
   return true;
 }
 
-/**
- * The integer that a JSON number spells, `12` or `12.0`, such as a count. Throws DataError `bad-integer` unless it
- * is whole and within ±2^53, where a number is exact.
- */
+/** The integer that a JSON number spells, `12` or `12.0`. Throws DataError `bad-integer` beyond ±2^53. */
 export function parseInt64Text(text: string): number {
   const value = /^-?\d+(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;

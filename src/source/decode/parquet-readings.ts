@@ -1,7 +1,4 @@
-/**
- * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, so that what is
- * in memory follows from neither the rows of a row group nor what a header claims.
- */
+/** The service's Parquet body → column batches: the footer is checked first, then the columns are read page by page. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   appendJsonText,
@@ -15,20 +12,17 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../../core/model/index.ts';
-import type { ColumnPage } from '../../parquet/read/column-reader.ts';
-import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
-import { parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
+import { type ColumnPage, ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
+import { parquetTooLarge as tooLarge } from '../../parquet/read/parquet-faults.ts';
 import {
   MAX_PARQUET_ROWS,
   MAX_UNCOMPRESSED_BYTES,
   readParquetFooter,
 } from '../../parquet/read/parquet-footer.ts';
 import type { ColumnQuestion, TimeUnit } from '../../parquet/read/parquet-schema.ts';
-import type { NumberOfText } from './parquet-texts.ts';
-import { checkedJson, codesOfIds, RowFault } from './parquet-texts.ts';
+import { checkedJson, codesOfIds, type NumberOfText, RowFault } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
-/** The columns of the contract's Parquet row. */
 const COLUMNS = [
   { name: 'timestamp', kind: 'timestamp' },
   { name: 'id', kind: 'text' },
@@ -40,12 +34,10 @@ const COLUMNS = [
 /** Others have a turn after so many batches: a quarter of a million rows. */
 const BATCHES_PER_TURN = 16;
 const WORD = 0x1_0000_0000;
-/**
- * Rows, and JSON text, of one timestamp: a row group never ends within a timestamp, so they would be gathered without
- * end. A vessel has some thousands of series.
- */
+/** Rows, and JSON text, of one timestamp: a row group never ends within one, so they would be gathered without end. */
 const MAX_INSTANT_ROWS = 131_072;
 const MAX_INSTANT_TEXT_BYTES = 32 << 20;
+const [JSON_COLUMN, TEXT] = ["column 'json_value'", 'bytes of text'];
 
 interface ParquetReadingsOptions {
   readonly batchRows?: number;
@@ -54,14 +46,11 @@ interface ParquetReadingsOptions {
 }
 
 /**
- * Decode a whole Parquet body of readings. `onBatch` may be asynchronous and is awaited; the batch's arrays are used
- * again after it. Before an error leaves, it has had every row before the faulty one. Memory, beside the body: 32 MiB of
- * decompressed pages at most, and one batch.
+ * Decode a whole Parquet body of readings. `onBatch` is awaited; the batch's arrays are used again after it. Before an error leaves, it has had
+ * every row before the faulty one. Memory, beside the body: 32 MiB of pages, the values of one page a column, and one batch.
  *
- * Throws DataError: `body-truncated`, `body-damaged` (a page does not fit its checksum), `bad-parquet` (damaged otherwise, or
- * other columns than the contract's), `page-too-large` (more rows, pages or bytes than are decoded at once),
- * `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`,
- * `invalid-utf8`.
+ * Throws DataError: `body-truncated`, `body-damaged`, `bad-parquet`, `page-too-large` (more than is decoded at once), `missing-field`,
+ * `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`, `invalid-utf8`.
  */
 export async function decodeParquetReadings(
   bytes: Uint8Array,
@@ -103,7 +92,6 @@ export async function decodeParquetReadings(
 
 type FiveColumns = readonly [ColumnReader, ColumnReader, ColumnReader, ColumnReader, ColumnReader];
 
-/** Fills a batch from the columns. */
 class ParquetRows {
   readonly batch: ColumnBatch;
   readonly #batchRows: number;
@@ -111,7 +99,6 @@ class ParquetRows {
   readonly #unit: TimeUnit;
   readonly #codes: NumberOfText;
   readonly #json = checkedJson();
-  /** Rows of the body so far. */
   #rows = 0;
   #lastMicros = -1;
   /** JSON text of all rows: a dictionary may repeat a long one in every row. */
@@ -192,10 +179,7 @@ class ParquetRows {
   #countInstant(micros: number): void {
     if (micros !== this.#lastMicros) this.#instantRows = this.#instantJsonBytes = 0;
     if (++this.#instantRows > MAX_INSTANT_ROWS)
-      throw parquetTooLarge(
-        ...([microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS] as const),
-        'rows of that timestamp',
-      );
+      throw tooLarge(microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS, 'rows of that timestamp');
   }
 
   #storeJson(at: number, page: ColumnPage, value: number): void {
@@ -207,12 +191,9 @@ class ParquetRows {
     this.#jsonBytes += end - start;
     this.#instantJsonBytes += end - start;
     if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
-      throw parquetTooLarge(
-        ...(["column 'json_value'", this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES] as const),
-        'bytes of text of one timestamp',
-      );
+      throw tooLarge(JSON_COLUMN, this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES, `${TEXT} of one timestamp`);
     if (this.#jsonBytes > MAX_UNCOMPRESSED_BYTES)
-      throw parquetTooLarge("column 'json_value'", this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, 'bytes of text');
+      throw tooLarge(JSON_COLUMN, this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, TEXT);
     batch.kinds[at] = JSON_TEXT;
     batch.longs[at] = BigInt(batch.jsonText.count);
     appendJsonText(batch.jsonText, bytes, start, end);

@@ -30,7 +30,6 @@ export class NumberOfText {
     this.#lookUp = lookUp;
   }
 
-  /** Of the `value`-th value of a page. */
   of({ texts, entries }: ColumnPage, value: number): number {
     if (entries === undefined) return this.#lookUp(textAt(texts, value));
     if (this.#dictionary !== texts) {
@@ -67,7 +66,6 @@ export function codesOfIds(dictionary: SeriesDictionary): NumberOfText {
 
 const badId = (text: Uint8Array) => new RowFault('bad-id', `'${shown(text)}'`, ID_RULE);
 
-/** Throws for what is no JSON. */
 export function checkedJson(): NumberOfText {
   return new NumberOfText((text) => {
     const json = strictText(text);

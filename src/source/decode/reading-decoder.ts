@@ -1,5 +1,5 @@
 import type { ColumnBatch, SeriesDictionary } from '../../core/model/index.ts';
-import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { type BodyDecoder, type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { DEFAULT_BATCH_ROWS, ReadingParser } from './reading-record.ts';
 
 export interface ReadingDecoderOptions {
@@ -13,26 +13,14 @@ export interface ReadingDecoderOptions {
   readonly slabBytes?: number;
 }
 
-/**
- * Decodes one body of readings. Whatever ends it, the rows before that place have been handed over: before a
- * DataError or RetriableError leaves any of its functions, `onBatch` has had every record before the faulty one.
- * After an error the decoder is dead: `push` and `end` throw the same error again.
- */
-interface ReadingDecoder {
-  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
-  push(chunk: Uint8Array): void;
-  /**
-   * The body broke off: hand over what is decoded so far. A last record that is not whole is dropped. Does nothing
-   * after an error.
-   */
+/** Before an error leaves any of its functions, `onBatch` has had every record before the faulty one; it is thrown again by the next. */
+interface ReadingDecoder extends BodyDecoder {
+  /** The body broke off: hand over the records that are whole. Does nothing after an error. */
   flush(): void;
-  /** The body is whole: hand over the rest, the last call. Throws DataError `body-truncated` when it is not. */
-  end(): void;
 }
 
 /**
- * A decoder of data points in NDJSON or in a JSON array. Memory: one batch, its JSON text (8 MiB and one record),
- * and the longest record (at most 64 MiB).
+ * Memory: one batch, its JSON text (8 MiB and one record), and the longest record (at most 64 MiB).
  *
  * Throws DataError: `malformed-json`, `missing-field`, `duplicate-key`, `bad-id`, `bad-timestamp`,
  * `timestamp-too-fine`, `out-of-order`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError:

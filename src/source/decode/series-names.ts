@@ -1,30 +1,23 @@
 /** A metadata snapshot of ours → its series. */
-import { openFlatFile } from '../../parquet/read/flat-file.ts';
+import { openFlatFile, type Texts } from '../../parquet/read/flat-file.ts';
+import type { ColumnQuestion } from '../../parquet/read/parquet-schema.ts';
 
-const NAMES = [
-  { name: 'time_series_id', kind: 'text' },
-  { name: 'id', kind: 'text' },
-] as const;
+const NAMES = ['time_series_id', 'id'] as const;
+const DESCRIPTION = [
+  ...['time_series_id', 'source', 'unit_of_measure', 'vessel_name', 'vessel_imo'],
+  ...['maker_name', 'maker_description', 'domains_json'],
+];
+const NUMBERS = ['maker_range_high', 'maker_range_low'];
+
+const asKind = <K extends ColumnQuestion['kind']>(names: readonly string[], kind: K) =>
+  names.map((name) => ({ name, kind }));
 
 /** Time series id → name of every row of an object of metadata. Throws as `openFlatFile`. */
 export function readSeriesNames(parquet: Uint8Array): Map<string, string | null> {
-  const file = openFlatFile(parquet, NAMES);
-  const [ids, names] = [file.texts('time_series_id'), file.texts('id')];
+  const file = openFlatFile(parquet, asKind(NAMES, 'text'));
+  const [ids, names] = NAMES.map((name) => file.texts(name)) as [Texts, Texts];
   return new Map(Array.from({ length: file.rows }, (_, row) => [ids.at(row) ?? '', names.at(row)] as const));
 }
-
-const DESCRIPTION = [
-  ...NAMES,
-  { name: 'source', kind: 'text' },
-  { name: 'unit_of_measure', kind: 'text' },
-  { name: 'vessel_name', kind: 'text' },
-  { name: 'vessel_imo', kind: 'text' },
-  { name: 'maker_name', kind: 'text' },
-  { name: 'maker_description', kind: 'text' },
-  { name: 'maker_range_high', kind: 'double' },
-  { name: 'maker_range_low', kind: 'double' },
-  { name: 'domains_json', kind: 'text' },
-] as const;
 
 /** What a snapshot says of a series, as far as people look for it. */
 export interface SnapshotSeries {
@@ -44,22 +37,23 @@ export interface SnapshotSeries {
 
 /** Every series of an object of metadata, in its order. Throws as `openFlatFile`. */
 export function readSnapshot(parquet: Uint8Array, onSeries: (series: SnapshotSeries) => void): void {
-  const file = openFlatFile(parquet, DESCRIPTION);
-  const texts = (name: (typeof DESCRIPTION)[number]['name']) => file.texts(name);
-  const [ids, sources, units] = [texts('time_series_id'), texts('source'), texts('unit_of_measure')];
-  const [vessels, imos, domains] = [texts('vessel_name'), texts('vessel_imo'), texts('domains_json')];
-  const [names, descriptions] = [texts('maker_name'), texts('maker_description')];
-  const [highs, lows] = [file.numbers('maker_range_high'), file.numbers('maker_range_low')];
-  const numberAt = (numbers: Float64Array, row: number) =>
-    Number.isNaN(numbers[row]) ? null : numbers[row]!;
-  for (let row = 0; row < file.rows; row++)
+  const file = openFlatFile(parquet, [...asKind(DESCRIPTION, 'text'), ...asKind(NUMBERS, 'double')]);
+  const texts = new Map(DESCRIPTION.map((name) => [name, file.texts(name)]));
+  const numbers = new Map(NUMBERS.map((name) => [name, file.numbers(name)]));
+  for (let row = 0; row < file.rows; row++) {
+    const text = (name: string) => texts.get(name)!.at(row);
+    const number = (name: string) => {
+      const value = numbers.get(name)![row]!;
+      return Number.isNaN(value) ? null : value;
+    };
     onSeries({
-      ...{ timeSeriesId: ids.at(row) ?? '', source: sources.at(row), unitOfMeasure: units.at(row) },
-      ...{ vesselName: vessels.at(row), vesselImo: imos.at(row) },
+      ...{ timeSeriesId: text('time_series_id') ?? '', source: text('source') },
+      ...{ unitOfMeasure: text('unit_of_measure'), domainsJson: text('domains_json') ?? '{}' },
+      ...{ vesselName: text('vessel_name'), vesselImo: text('vessel_imo') },
       maker: {
-        ...{ name: names.at(row), description: descriptions.at(row) },
-        ...{ rangeHigh: numberAt(highs, row), rangeLow: numberAt(lows, row) },
+        ...{ name: text('maker_name'), description: text('maker_description') },
+        ...{ rangeHigh: number('maker_range_high'), rangeLow: number('maker_range_low') },
       },
-      domainsJson: domains.at(row) ?? '{}',
     });
+  }
 }

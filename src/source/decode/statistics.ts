@@ -8,7 +8,7 @@ import type {
 } from '../../core/model/index.ts';
 import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
-import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { type BodyDecoder, type BodyFormat, BodyScanner, type RecordParser } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
 import { ObjectFields } from './object-fields.ts';
@@ -18,57 +18,37 @@ export interface StatisticsDecoderOptions {
   readonly format: BodyFormat;
   /** Takes each row as it is decoded; rows may be kept. */
   readonly onRow: (row: StatisticsRow) => void;
-  /**
-   * Takes rows of count, first and last time instead, as far as they are spelled as the contract spells them: whoever
-   * gives it takes the others by `onRow` all the same. Its row is used again.
-   */
+  /** Takes rows of count, first and last time that are spelled as the contract spells them; the row is used again. Others go to `onRow`. */
   readonly onCounted?: ((row: CountedRow) => void) | undefined;
-  /** Learns the ids of counted rows. */
   readonly dictionary?: SeriesDictionary;
   /** For tests: how many bytes are gathered before they are parsed. */
   readonly slabBytes?: number;
 }
 
-interface StatisticsDecoder {
-  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
-  push(chunk: Uint8Array): void;
-  /** The body is whole. Throws DataError `body-truncated` when it is not. */
-  end(): void;
-}
-
 const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
 
 /**
- * A decoder of statistics, row by row in the body's order. In the keyed shape each object gives one row with one
- * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
- * Memory: the longest record.
+ * A decoder of statistics, row by row; in the keyed shape each row has one value. Memory: the longest record.
  *
- * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics` (a key
- * that names no aggregation, or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`,
- * `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics`, `duplicate-key`, `bad-timestamp`,
+ * `timestamp-too-fine`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
  */
-export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
+export function createStatisticsDecoder(options: StatisticsDecoderOptions): BodyDecoder {
   const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
   const readRow = shape === 'keyed' ? keyedRow : arrayRow;
   const fields = new ObjectFields();
   const counted = shape === 'array' && onCounted ? new CountedRowReader(dictionary) : undefined;
-  const scanner = new BodyScanner(
-    format,
-    {
-      parseRecord(window, start) {
-        const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
-        if (countedEnd !== OTHER_ROW) {
-          onCounted!(counted!.row);
-          return countedEnd;
-        }
-        const end = fields.read(window, start);
-        if (end !== INCOMPLETE) onRow(readRow(fields));
-        return end;
-      },
-    },
-    slabBytes,
-  );
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+  const parseRecord: RecordParser['parseRecord'] = (window, start) => {
+    const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
+    if (countedEnd !== OTHER_ROW) {
+      onCounted!(counted!.row);
+      return countedEnd;
+    }
+    const end = fields.read(window, start);
+    if (end !== INCOMPLETE) onRow(readRow(fields));
+    return end;
+  };
+  return new BodyScanner(format, { parseRecord }, slabBytes);
 }
 
 function keyedRow(fields: ObjectFields): StatisticsRow {
@@ -91,7 +71,7 @@ function keyedRow(fields: ObjectFields): StatisticsRow {
 function arrayRow(fields: ObjectFields): StatisticsRow {
   const timestampMicros = windowStart(fields);
   const id = checkedId(fields, fields.requiredText('id'));
-  if (!fields.has('aggregations')) throw fields.objectFault('missing-field', "an object with 'aggregations'");
+  fields.requiredJson('aggregations');
   const aggregations = fields.object('aggregations');
   const values = new Map<string, string>();
   for (const name of aggregations.names()) {
@@ -107,10 +87,7 @@ function checkedId(fields: ObjectFields, id: string): string {
   throw fields.objectFault('bad-id', ID_RULE);
 }
 
-/**
- * Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`, as
- * `timestampMicros` tells them apart.
- */
+/** Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`. */
 export function parseTimestampText(jsonText: string): Micros {
   const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
   const text = isString ? jsonText.slice(1, -1) : jsonText;

@@ -21,15 +21,13 @@ interface Address {
   /** Percent-encoded, without the question mark; may be empty. */
   readonly query: string;
   readonly accept: string;
-  /** JSON text of a POST. */
   readonly body: string | undefined;
 }
 
 /**
- * Put a request into HTTP terms: GET for one expression, POST for several, for expressions that a path cannot
- * carry (empty levels, `.` and `..`), and for those whose URL would be too long. `baseUrlBytes` is the length
- * of the base URL, which counts too. Metadata has no POST: a request that would need one throws FatalError
- * `expression-needs-post` or `url-too-long`; several expressions go through `splitExpressions` first.
+ * Put a request into HTTP terms: GET for one expression, POST for several, for expressions that a path cannot carry (empty levels, `.` and
+ * `..`), and where the URL would be too long with its base of `baseUrlBytes`. Metadata has no POST: a request that would need one throws
+ * FatalError `expression-needs-post` or `url-too-long`; several expressions go through `splitExpressions` first.
  */
 export function addressOf(request: QueryRequest, baseUrlBytes = 0): Address {
   if (request.expressions.length === 0) throw new FatalError('no-expression', 'got no expression to query');
@@ -49,19 +47,13 @@ export function addressOf(request: QueryRequest, baseUrlBytes = 0): Address {
       'too-many-expressions',
       `metadata is read with one expression a request, got ${request.expressions.length}; split them first`,
     );
-  return {
-    method: 'POST',
-    path: `/${request.family}/query`,
-    query,
-    accept,
-    body: JSON.stringify(request.expressions),
-  };
+  const body = JSON.stringify(request.expressions);
+  return { method: 'POST', path: `/${request.family}/query`, query, accept, body };
 }
 
 /**
- * Requests that together ask the same and each of which `addressOf` accepts. Measurements and statistics are
- * one POST whatever their number; metadata becomes one GET an expression, and a list of ids that is too long
- * for a URL is cut at its commas.
+ * Requests that together ask the same and each of which `addressOf` accepts: metadata becomes one GET an expression, and a list of ids that
+ * is too long for a URL is cut at its commas.
  */
 export function splitExpressions(request: QueryRequest, baseUrlBytes = 0): QueryRequest[] {
   if (request.family !== 'metadata') return [request];
@@ -98,10 +90,7 @@ function getPath(family: QueryRequest['family'], expression: string): string | u
   return `/${family}/${[domain, ...asked].map((level) => encodeLevel(level, expression)).join('/')}`;
 }
 
-/**
- * Metadata has no POST, but the levels of a jsmea path are optional: empty ones at its end are left out. That may
- * select more series than the expression means.
- */
+/** The levels of a jsmea path are optional: metadata leaves empty ones at its end out, and may select more series by it. */
 function withoutEmptyEnd(domain: string, levels: readonly string[]): readonly string[] {
   if (domain !== 'jsmea') return levels;
   return levels.slice(0, levels.findLastIndex((level) => level !== '') + 1);

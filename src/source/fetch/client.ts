@@ -30,7 +30,6 @@ import { type DeadlineLimits, withDeadline } from './deadline.ts';
 import {
   contentTypeOf,
   createRequestStats,
-  type Exchange,
   linkSignals,
   type Outgoing,
   type RequestStats,
@@ -82,15 +81,9 @@ export interface ClientOptions {
   readonly limits?: Partial<Omit<ClientLimits, 'retry'>> & { readonly retry?: Partial<RetryLimits> };
   /** Told of every request to the query service once it is over. */
   readonly onRequest?: (report: RequestReport) => void;
-  /**
-   * Give up within seconds on a host that cannot be reached and never was, by FatalError `service-unreachable`, as
-   * people want it who have just typed its address. Without it, as on every other failure, by the retry table.
-   */
+  /** Give up within seconds on a host that cannot be reached and never was, by FatalError `service-unreachable`; else by the retry table. */
   readonly failFast?: boolean;
-  /**
-   * A trace that somebody began: every request names itself as a span of it. Undefined too where spans are gathered: then
-   * whoever gathers them names them.
-   */
+  /** A trace that somebody began: every request names itself as a span of it. Undefined where spans are gathered: who does names them. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -108,18 +101,16 @@ export interface ExchangeOptions extends RetryScope {
 
 export interface QueryClient {
   /**
-   * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest`
-   * gets the number of the attempt (1, 2, …; every HTTP request counts) and may ask for less than before.
-   * Throws RetriableError (codes in faults.ts), RateLimitedError, HttpStatusError, FatalError, DataError
-   * (`page-too-large`), CancelledError, and whatever `consume` throws. Until its body has ended a call holds a
-   * slot of the concurrency limit, so `consume` must not start another call before it has read the body.
+   * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest` gets the number of the
+   * attempt (1, 2, …; every HTTP request counts) and may ask for less than before. Throws RetriableError (codes in faults.ts),
+   * RateLimitedError, HttpStatusError, FatalError, DataError (`page-too-large`), CancelledError, and what `consume` throws. A call holds
+   * a slot until its body has ended, so `consume` must not start another before.
    */
   exchange<T>(
     makeRequest: (attempt: number) => QueryRequest,
     consume: (response: QueryResponse) => Promise<T>,
     options?: ExchangeOptions,
   ): Promise<T>;
-  /** Counters over all calls. */
   readonly stats: Readonly<RequestStats>;
   /** Age of the oldest request under way, those for tokens included; 0 where there is none. */
   oldestRequestMs(): number;
@@ -133,27 +124,17 @@ export interface QueryClient {
 
 /** A client; nothing is sent before the first call. */
 export function createQueryClient(options: ClientOptions): QueryClient {
-  const {
-    clock,
-    random,
-    concurrencyLimit,
-    rateLimit,
-    apiVersion,
-    log = silentLog,
-    onRequest = () => {},
-  } = options;
-  const limits: ClientLimits = {
-    ...CLIENT_LIMITS,
-    ...options.limits,
-    retry: { ...RETRY_LIMITS, ...options.limits?.retry },
-  };
+  const { clock, random, concurrencyLimit, rateLimit, apiVersion, failFast = false } = options;
+  const { log = silentLog, onRequest = () => {} } = options;
+  const retry = { ...RETRY_LIMITS, ...options.limits?.retry };
+  const limits: ClientLimits = { ...CLIENT_LIMITS, ...options.limits, retry };
   const base = new URL(options.baseUrl);
   const basePath = base.pathname.replace(/\/+$/, '');
   const baseUrlBytes = base.origin.length + basePath.length;
   const stats = createRequestStats();
   const closing = new AbortController();
   const transport = createTransport();
-  const retryOptions = { limits: limits.retry, clock, random, log, failFast: options.failFast ?? false };
+  const retryOptions = { limits: retry, clock, random, log, failFast };
   const inFlight = new Set<InFlight>();
   const overWire = (report: (info: RequestReport) => void) => {
     const onEnd = (info: RequestReport) => {
@@ -164,53 +145,28 @@ export function createQueryClient(options: ClientOptions): QueryClient {
     return withMeter(clock, onEnd, inFlight, withInflate(withDeadline(limits, clock, transport.send)));
   };
 
-  const tokens = createTokenSource({
-    ...options,
-    log,
-    exchange: withRetry(
-      retryOptions,
-      withRateLimit(
-        rateLimit,
-        overWire(() => {}),
-      ),
-    ),
-    closing: closing.signal,
-  });
+  const unreported = overWire(() => {});
+  const askToken = withRetry(retryOptions, withRateLimit(rateLimit, unreported));
+  const tokens = createTokenSource({ ...options, log, exchange: askToken, closing: closing.signal });
   const serverClock = createServerClock(clock, log);
   const authorized = withToken(tokens, clock, log, withServerClock(serverClock, overWire(onRequest)));
   const limited = withConcurrencyLimit(concurrencyLimit, clock, withRateLimit(rateLimit, authorized));
-  const exchange: Exchange = withVersion(
-    apiVersion,
-    withTokenAtHand(tokens, withRetry(retryOptions, limited)),
-  );
+  const exchange = withVersion(apiVersion, withTokenAtHand(tokens, withRetry(retryOptions, limited)));
 
   const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
     const { method, path, query, accept, body } = addressOf(request, baseUrlBytes);
     const requestId = randomUUID();
     const asked = describeRequest(request);
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
     return {
-      method,
-      origin: base.origin,
-      setting: 'QUERY_BASE_URL',
+      ...{ method, origin: base.origin, setting: 'QUERY_BASE_URL', body },
       target: `${basePath}${path}${query === '' ? '' : `?${query}`}`,
-      headers: {
-        accept,
-        ...idHeaders(requestId, options.trace),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body,
-      requestId,
-      asked,
-      what: nameRequest(asked, requestId),
-      attempt,
+      headers: { accept, ...idHeaders(requestId, options.trace), ...type },
+      ...{ requestId, asked, what: nameRequest(asked, requestId), attempt },
     };
   };
 
-  const ask = async <T>(
-    makeRequest: (attempt: number) => QueryRequest,
-    consume: (response: QueryResponse) => Promise<T>,
-    callOptions: ExchangeOptions = {},
-  ): Promise<T> => {
+  const ask: QueryClient['exchange'] = async (makeRequest, consume, callOptions = {}) => {
     const { controller, unlink } = linkSignals([callOptions.signal, closing.signal], asCancelled);
     const sinks = callOptions.stats === undefined ? [stats] : [stats, callOptions.stats];
     let attempts = 0;
@@ -231,17 +187,12 @@ export function createQueryClient(options: ClientOptions): QueryClient {
             throw callOptions.isDoubted?.(answer.status) ? doubted(error, clock.nowMs()) : error;
           }
           // The version layer has let no other answer through.
-          const response = {
-            apiVersion: versionOf(answer)!,
-            contentType: contentTypeOf(answer),
-            requestId,
-            body: answer.body,
-          };
-          return consume(response);
+          const { body } = answer;
+          const contentType = contentTypeOf(answer);
+          return consume({ apiVersion: versionOf(answer)!, contentType, requestId, body });
         },
         progressed: callOptions.progressed ?? (() => false),
-        streak: callOptions.streak,
-        isDivisible: callOptions.isDivisible,
+        ...{ streak: callOptions.streak, isDivisible: callOptions.isDivisible },
         signal: controller.signal,
         maxBodyBytes: callOptions.maxBodyBytes ?? limits.maxPageBytes,
         sinks,

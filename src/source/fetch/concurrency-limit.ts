@@ -11,7 +11,6 @@ import { retryAfterMs } from './retry.ts';
 
 /** The times are those of `CONCURRENCY_LIMIT_RULES` unless they are given. */
 interface ConcurrencyLimitOptions {
-  /** Most requests in flight. */
   readonly limit: number;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
@@ -20,7 +19,6 @@ interface ConcurrencyLimitOptions {
   readonly maxHoldMs?: number;
 }
 
-/** The concurrency limit of one process. */
 export function createConcurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyLimit {
   const { limit, rateLimit, clock, ...rules } = { ...CONCURRENCY_LIMIT_RULES, ...options };
   const never = -Infinity;
@@ -84,10 +82,7 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
   };
 }
 
-/**
- * Layer: hold a slot from before the request until its body has ended or its socket is closed, but not while
- * `consume` does other work after the body. Tells the concurrency limit of every 429.
- */
+/** Layer: hold a slot from before the request until its body has ended or its socket is closed. Tells the limit of every 429. */
 export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: Clock, next: Send): Send {
   return async (attempt) => {
     const slot = await concurrencyLimit.acquire(attempt.signal);

@@ -8,10 +8,7 @@ export interface DeadlineLimits {
   readonly headersTimeoutMs: number;
   /** Longest wait for the next bytes of a body; time that the consumer takes does not count. */
   readonly idleTimeoutMs: number;
-  /**
-   * A body may keep us waiting for so long, and for as long again as what has come of it would take at the least
-   * throughput; but never longer than `maxBodyMs`.
-   */
+  /** A body may keep us waiting so long, and as long again as what has come would take at the least throughput. */
   readonly slowBodyGraceMs: number;
   readonly leastBytesPerSecond: number;
   readonly maxBodyMs: number;
@@ -30,26 +27,21 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
     const { what } = attempt.outgoing;
     const { controller, unlink } = linkSignals([attempt.signal]);
     const watches: AbortController[] = [];
-    const watch = (silence: Silence, timeoutMs: number, error: () => RetriableError): void => {
+    const watch = (silence: Silence, timeoutMs: number, code: string, found: string): void => {
       const ended = new AbortController();
       watches.push(ended);
       untilSilent(silence, timeoutMs, clock, ended.signal).then(
-        () => controller.abort(error()),
+        () => controller.abort(new RetriableError(code, `${what}: ${found}`)),
         () => {},
       );
     };
+    const watchAtOnce = (timeoutMs: number, code: string, found: string) =>
+      watch({ sinceMs: clock.monotonicMs() }, timeoutMs, code, found);
     const endWatches = () => {
       for (const ended of watches.splice(0)) ended.abort(NO_LONGER);
     };
-    watch(
-      { sinceMs: clock.monotonicMs() },
-      limits.headersTimeoutMs,
-      () =>
-        new RetriableError(
-          'headers-timeout',
-          `${what}: no answer within ${limits.headersTimeoutMs / 1000} s`,
-        ),
-    );
+    const { headersTimeoutMs, idleTimeoutMs, maxErrorBodyMs } = limits;
+    watchAtOnce(headersTimeoutMs, 'headers-timeout', `no answer within ${headersTimeoutMs / 1000} s`);
     try {
       return await next({
         ...attempt,
@@ -57,22 +49,9 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
         consume: (answer) => {
           endWatches();
           const silence: Silence = { sinceMs: undefined };
-          if (answer.status !== 200)
-            watch(
-              { sinceMs: clock.monotonicMs() },
-              limits.maxErrorBodyMs,
-              () =>
-                new RetriableError(
-                  'too-slow',
-                  `${what}: the body of status ${answer.status} comes too slowly`,
-                ),
-            );
-          watch(
-            silence,
-            limits.idleTimeoutMs,
-            () =>
-              new RetriableError('idle-timeout', `${what}: no bytes for ${limits.idleTimeoutMs / 1000} s`),
-          );
+          const tooSlow = `the body of status ${answer.status} comes too slowly`;
+          if (answer.status !== 200) watchAtOnce(maxErrorBodyMs, 'too-slow', tooSlow);
+          watch(silence, idleTimeoutMs, 'idle-timeout', `no bytes for ${idleTimeoutMs / 1000} s`);
           const body = inTime(answer.body, silence, clock, limits, what, endWatches);
           return attempt.consume({ ...answer, body });
         },
@@ -85,15 +64,10 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
 }
 
 /**
- * Resolves once the peer has been waited for that long without a break; rejects when the watch ends. One timer
- * at a time, set again when it finds that bytes came meanwhile: a timer for each chunk costs as much as reading it.
+ * Resolves once the peer has been waited for that long without a break; rejects when the watch ends. A timer for each chunk would cost as
+ * much as reading it.
  */
-async function untilSilent(
-  silence: Silence,
-  timeoutMs: number,
-  clock: Clock,
-  ended: AbortSignal,
-): Promise<void> {
+async function untilSilent(silence: Silence, timeoutMs: number, clock: Clock, ended: AbortSignal) {
   let leftMs = timeoutMs;
   while (leftMs > 0) {
     await clock.sleep(leftMs, ended);

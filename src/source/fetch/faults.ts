@@ -7,49 +7,35 @@ import {
 } from '../../core/errors.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
 
-/** Where a request was when it failed. */
 export type Phase = 'headers' | 'body';
 
-/**
- * Codes of RetriableErrors this client throws. Time-outs are apart from the rest because a time slice that times out
- * is split in two.
- */
-export const TIMEOUT_CODES: readonly string[] = [
-  'headers-timeout',
-  'idle-timeout',
-  'too-slow',
-  'gateway-timeout',
-];
+/** Codes of RetriableErrors that are time-outs: a time slice that times out is split in two. */
+export const TIMEOUT_CODES = ['headers-timeout', 'idle-timeout', 'too-slow', 'gateway-timeout'];
 
 /** Faults of the call itself: a retry would send the same. */
 const OWN_FAULTS = /^(UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_|UND_ERR_HEADERS_OVERFLOW)/;
 
-/**
- * Name the consequence of what undici, a socket or zlib threw. Our own errors pass unchanged.
- * `where` is what was asked and of whom.
- */
+/** Name the consequence of what undici, a socket or zlib threw; our own errors pass. `where`: what was asked, of whom. */
 export function faultOf(error: unknown, phase: Phase, where: string): VesselExportError {
   if (error instanceof VesselExportError) return error;
   const raw = rawCodeOf(error);
   const detail = `${raw === '' ? '' : `${raw}: `}${cleanForeignText(messageOf(error), [], 200)}`;
-  const options = { cause: error };
-  if (CERTIFICATE_CODES.test(raw))
-    return new FatalError(
-      'certificate-refused',
-      `${where}: the server's certificate does not verify (${detail}); check the host name in the address, or name the issuing authority in NODE_EXTRA_CA_CERTS`,
-      options,
-    );
-  if (OWN_FAULTS.test(raw))
-    return new FatalError('request-invalid', `${where}: the request failed (${detail})`, options);
-  if (phase === 'body')
-    return new RetriableError('body-broken', `${where}: the body broke off (${detail})`, options);
+  const fault = (
+    Fault: typeof FatalError | typeof RetriableError,
+    code: string,
+    found: string,
+    advice = '',
+  ) => new Fault(code, `${where}: ${found} (${detail})${advice}`, { cause: error });
+  if (CERTIFICATE_CODES.test(raw)) {
+    const advice =
+      '; check the host name in the address, or name the issuing authority in NODE_EXTRA_CA_CERTS';
+    return fault(FatalError, 'certificate-refused', "the server's certificate does not verify", advice);
+  }
+  if (OWN_FAULTS.test(raw)) return fault(FatalError, 'request-invalid', 'the request failed');
+  if (phase === 'body') return fault(RetriableError, 'body-broken', 'the body broke off');
   if (raw === 'ENOTFOUND')
-    return new RetriableError(
-      'host-unknown',
-      `${where}: the host name is unknown (${detail}); check the address`,
-      options,
-    );
-  return new RetriableError('connection-failed', `${where}: the connection failed (${detail})`, options);
+    return fault(RetriableError, 'host-unknown', 'the host name is unknown', '; check the address');
+  return fault(RetriableError, 'connection-failed', 'the connection failed');
 }
 
 /** The code of one of our errors that says there is nobody to connect to, or no way to ask where. */

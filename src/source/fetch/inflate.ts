@@ -12,10 +12,7 @@ const MAX_UNINFLATED_BYTES = 1024 * 1024;
 /** What cannot be compressed grows by less than this share. */
 const GZIP_OVERHEAD = 0.01;
 
-/**
- * Layer: accept gzip, decode it, and stop a body that grows past the call's `maxBodyBytes` (DataError
- * `page-too-large`). A body whose end cannot be told from a break is refused (FatalError `body-without-end`).
- */
+/** Layer: accept gzip; stop a body larger than `maxBodyBytes` (DataError `page-too-large`), or without an end (FatalError `body-without-end`). */
 export function withInflate(next: Send): Send {
   return (attempt) => {
     const { what, headers } = attempt.outgoing;
@@ -40,11 +37,8 @@ function decoded(answer: Answer, what: string): Body {
     );
   }
   // Neither a length nor chunks: the body ends when the connection does, so a cut one looks whole.
-  if (
-    answer.status === 200 &&
-    !('content-length' in answer.headers) &&
-    !('transfer-encoding' in answer.headers)
-  )
+  const hasEnd = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers;
+  if (answer.status === 200 && !hasEnd)
     throw new FatalError(
       'body-without-end',
       `${what}: the answer has neither Content-Length nor chunks, so a body that breaks off cannot be told from a whole one; have the service or the proxy before it speak HTTP/1.1`,

@@ -15,9 +15,8 @@ interface RateLimitOptions {
 const MINUTE_MS = 60_000;
 
 /**
- * The rate limit of one process. Our own, and not rate-limiter-flexible: that one counts in fixed windows (a burst at
- * either side of a window's edge is twice the rate), its rate cannot change while callers wait, they cannot
- * leave, and it runs on the machine's timers, not on a Clock that tests own.
+ * The rate limit of one process. Not rate-limiter-flexible: that one counts in fixed windows, its rate cannot change while callers wait,
+ * they cannot leave, and it runs on the machine's timers.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { clock, perMinute: limit = Infinity, ...rules } = { ...RATE_LIMIT_RULES, ...options };
@@ -84,7 +83,6 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   };
 }
 
-/** Layer: wait for one's turn. */
 export function withRateLimit(rateLimit: RateLimit, next: Send): Send {
   return async (attempt) => {
     await rateLimit.take(attempt.signal);

@@ -10,43 +10,32 @@ import { withLogFields } from '../../core/model/log-context.ts';
 import type { Clock, Log, Random } from '../../core/model/ports.ts';
 import type { Attempt, Call, Exchange, Outgoing, Send } from './exchange.ts';
 import { unreachableCode } from './faults.ts';
-import {
-  createFailureStreak,
-  decideRetry,
-  type Failure,
-  type FailureStreak,
-  isLimited,
-  MAX_STREAK_STEP_MS,
-  MAX_TOKEN_REFUSALS,
-  MAX_UNREACHED_ATTEMPTS,
-  NO_TROUBLE,
-  type RetryLimits,
-  type RetryScope,
-  type Trouble,
-} from './retry.ts';
+import type { Failure, FailureStreak, RetryLimits, RetryScope, Trouble } from './retry.ts';
+import { createFailureStreak, decideRetry, isLimited, NO_TROUBLE } from './retry.ts';
 import { AnswerError, publicError, RefusedTokenError } from './status.ts';
+
+/** What one failure adds to the time of a row at most: whoever sent for longer before it broke off was not dead. */
+const MAX_STREAK_STEP_MS = 180_000;
+/** Refusals of tokens in a row before it is the request, and not the token, that the service refuses. */
+const MAX_TOKEN_REFUSALS = 3;
+/** Requests to a host that nobody has reached yet: its address may be wrong, or the service is just starting. */
+const MAX_UNREACHED_ATTEMPTS = 4;
 
 interface RetryOptions {
   readonly limits: RetryLimits;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** As the client's option says. */
   readonly failFast?: boolean;
 }
 
-/** What a call has been through. */
 interface Course {
   trouble: Trouble;
   delayMs: number;
   tokenRefusals: number;
 }
 
-/**
- * Layer: send again what the retry table says is worth it, the reading of the body included. Throws what is
- * not: HttpStatusError, RetriableError or RateLimitedError once patience is used up, and every other error of
- * `consume` as it is.
- */
+/** Layer: send again what the retry table says is worth it, the reading of the body included. Throws what is not. */
 export function withRetry(options: RetryOptions, next: Send): Exchange {
   const { limits, clock, random, log, failFast = false } = options;
   const reached = new Set<string>();
@@ -88,14 +77,9 @@ export function withRetry(options: RetryOptions, next: Send): Exchange {
       throw word;
     }
     course.delayMs = decision.delayMs;
-    log.warn(
-      {
-        requestId: outgoing.requestId,
-        ...describeFailure(failure, outgoing),
-        delayMs: Math.round(course.delayMs),
-      },
-      `${outgoing.asked}: trying again`,
-    );
+    const { requestId, asked } = outgoing;
+    const delayMs = Math.round(course.delayMs);
+    log.warn({ requestId, ...describeFailure(failure, outgoing), delayMs }, `${asked}: trying again`);
     await clock.sleep(course.delayMs, call.signal);
   }
 
@@ -138,19 +122,10 @@ function failureOf(error: unknown): Failure | undefined {
 
 /** The first failure's own time does not count: an answer that breaks off after an hour is still worth a retry. */
 function add(before: Trouble, limited: boolean, delayMs: number, wireMs: number, allMs: number): Trouble {
-  const first = before === NO_TROUBLE;
-  return limited
-    ? {
-        ...before,
-        limited: before.limited + 1,
-        // A refusal holds everyone at the concurrency limit, so here the wait there counts.
-        limitedMs: before.limitedMs + (first ? 0 : delayMs + allMs),
-      }
-    : {
-        ...before,
-        attempts: before.attempts + 1,
-        spentMs: before.spentMs + (first ? 0 : delayMs + wireMs),
-      };
+  // A refusal holds everyone at the concurrency limit, so of those the wait there counts.
+  const ms = before === NO_TROUBLE ? 0 : delayMs + (limited ? allMs : wireMs);
+  if (limited) return { ...before, limited: before.limited + 1, limitedMs: before.limitedMs + ms };
+  return { ...before, attempts: before.attempts + 1, spentMs: before.spentMs + ms };
 }
 
 function lastWord(
@@ -174,13 +149,9 @@ function lastWord(
 /** No other request will fare better, so nothing is said of this one. */
 function neverReached(error: unknown, { origin, setting }: Outgoing): FatalError {
   const found = `the query service cannot be reached at ${origin} (${unreachableCode(error)})`;
-  return new FatalError(
-    'service-unreachable',
-    `${found}; check ${setting}, and that the service is running`,
-    {
-      cause: (error as Error).cause,
-    },
-  );
+  const { cause } = error as Error;
+  const advice = `check ${setting}, and that the service is running`;
+  return new FatalError('service-unreachable', `${found}; ${advice}`, { cause });
 }
 
 /** A fault on the wire may come from a wrong address, so it is named. */

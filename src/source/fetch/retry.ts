@@ -1,7 +1,4 @@
-/**
- * The retry table: pure. Every request of this client is a read (the POSTs too, and asking for a token), so any
- * of them may be sent again and the method plays no part.
- */
+/** The retry table: pure. Every request of this client is a read, the POSTs too, so any of them may be sent again. */
 import { TIMEOUT_CODES } from './faults.ts';
 
 /** What went wrong: an answer other than 200, or one of our codes of RetriableError. */
@@ -15,14 +12,12 @@ export interface RetryLimits {
   readonly maxDelayMs: number;
   /** Most time spent on failures in a row: delays and time on the wire, not the wait for concurrency limit and rate limit. */
   readonly maxTotalMs: number;
-  /** Most requests in a row that fail. */
   readonly maxAttempts: number;
   /** Most time spent on being told 429. */
   readonly maxLimitedMs: number;
   /** Most failures in a row of requests that belong together, and most time spent on them. */
   readonly maxStreak: number;
   readonly maxStreakMs: number;
-  /** Longest `Retry-After` that is obeyed in full. */
   readonly maxRetryAfterMs: number;
 }
 
@@ -40,18 +35,8 @@ export const RETRY_LIMITS: RetryLimits = {
 /** Attempts at a range that may be asked for in halves: its length may be what is wrong. */
 const DIVISIBLE_ATTEMPTS = 3;
 
-/** What one failure adds to the time of a row at most: whoever sent for longer before it broke off was not dead. */
-export const MAX_STREAK_STEP_MS = 180_000;
-
-/** Refusals of tokens in a row before it is the request, and not the token, that the service refuses. */
-export const MAX_TOKEN_REFUSALS = 3;
-
-/** Requests to a host that nobody has reached yet: its address may be wrong, or the service is just starting. */
-export const MAX_UNREACHED_ATTEMPTS = 4;
-
 /** Failures in a row since the call began or last got further, the present one included. */
 export interface Trouble {
-  /** Failures that cost an attempt. */
   readonly attempts: number;
   readonly spentMs: number;
   /** Answers 429: they cost no attempt. */
@@ -61,10 +46,7 @@ export interface Trouble {
 
 export const NO_TROUBLE: Trouble = { attempts: 0, spentMs: 0, limited: 0, limitedMs: 0 };
 
-/**
- * Failures in a row of requests that belong together (those of a vessel-day), whichever call made them; answers 429
- * do not count. What is asked for in ever smaller parts ends here, where no part of it comes.
- */
+/** Failures in a row of the requests of a vessel-day, whichever call made them; answers 429 do not count. */
 export interface FailureStreak {
   failures: number;
   spentMs: number;
@@ -78,7 +60,6 @@ export function createFailureStreak(): FailureStreak {
   return { failures: 0, spentMs: 0, isOver: false, gaveUpOn: undefined };
 }
 
-/** What a call is part of. */
 export interface RetryScope {
   readonly streak?: FailureStreak | undefined;
   /** After a few failures the caller asks for less. */
@@ -157,8 +138,8 @@ export function isLimited(failure: Failure): boolean {
 }
 
 /**
- * Milliseconds that `Retry-After` asks for, as seconds or as an HTTP date (which is compared with the answer's
- * own `Date` when it has one, so that clock skew does not count). Undefined when absent or not understood.
+ * Milliseconds that `Retry-After` asks for, as seconds or as an HTTP date (compared with the answer's own `Date`, so that clock skew does
+ * not count). Undefined when absent or not understood.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const text = headers['retry-after']?.trim();

@@ -77,7 +77,6 @@ const STATUS_CODES: Record<number, readonly [code: string, advice: string]> = {
   415: ['unsupported-media-type', 'something on the way drops the Content-Type header'],
 };
 
-/** The error that callers of the client see when an answer is not worth (another) retry. */
 export function publicError(error: AnswerError, nowMs: number): VesselExportError {
   const { status, what } = error;
   const said = error.text === '' ? '' : `: ${error.text}`;

@@ -8,13 +8,11 @@ import type { Answer, Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
 
 /**
- * Client id and secret as HTTP Basic. The contract shows them as they are; RFC 6749 §2.3.1 has them percent-encoded before,
- * which servers that decode need where they hold `%`, `+` and the like. Nobody tells which is meant but by refusing: the
- * plain form goes first, and the other once, so that nobody is locked out sooner for having two. Afterwards the forms take
- * turns, one at each refusal, until one has worked; that one stays.
+ * Client id and secret as HTTP Basic. The contract shows them as they are; RFC 6749 §2.3.1 has them percent-encoded before, which some
+ * servers need. Only a refusal tells which is meant: the plain form goes first, and the other once, so that nobody is locked out sooner.
+ * Afterwards the forms take turns, one at each refusal, until one has worked; that one stays.
  */
 export class BasicCredentials {
-  /** Never to be shown. */
   readonly secrets: readonly string[];
   readonly #forms: readonly string[];
   readonly #refused = new Set<number>();
@@ -31,7 +29,6 @@ export class BasicCredentials {
     this.secrets = [...pairs.map(([, secret]) => secret!), ...forms];
   }
 
-  /** The form to send next. */
   get form(): string {
     return this.#forms[this.#at]!;
   }
@@ -59,9 +56,8 @@ const ASSUMED_LIFETIME_MS = 3_600_000;
 const MAX_LIFETIME_MS = 86_400_000;
 
 /**
- * Lifetime of a token in milliseconds: the shorter of its own `exp − iat` (a clock that is off does not matter to that) and
- * the endpoint's `expires_in`, which is less where the endpoint has kept the token for a while. Where neither gives a time
- * ahead, `exp` by our clock, and else an hour. A day at most.
+ * Lifetime of a token in milliseconds: the shorter of its own `exp − iat`, which no clock that is off can change, and the endpoint's
+ * `expires_in`. Where neither gives a time ahead, `exp` by our clock, and else an hour. A day at most.
  */
 export function lifetimeOf(token: string, expiresIn: unknown, nowMs: number): number {
   const { exp, iat } = claimsOf(token);
@@ -96,12 +92,10 @@ export interface TokenRequestOptions {
   readonly clock: Clock;
   /** retry → rate limit → deadline → transport: without token, version and concurrency limit. */
   readonly exchange: Exchange;
-  /** Aborted when the client closes. */
   readonly closing: AbortSignal;
   readonly trace?: TraceContext | undefined;
 }
 
-/** A token as the endpoint has sent it. */
 export interface IssuedToken {
   readonly text: string;
   /** The answer's `expires_in`, whatever it is. */
@@ -115,10 +109,7 @@ const WHAT = 'access token';
 /** Answers to credentials that are sent in another form than the server wants. */
 const FORM_REFUSALS = [400, 401];
 
-/**
- * Ask for a token with the form of the credentials that is next, and with the other one where `credentials` says so. Throws
- * FatalError (`credentials-refused`, `token-endpoint-wrong`, `token-invalid`) and what the exchange throws.
- */
+/** Ask for a token. Throws FatalError (`credentials-refused`, `token-endpoint-wrong`, `token-invalid`) and what the exchange throws. */
 export async function requestToken(
   options: TokenRequestOptions,
   credentials: BasicCredentials,
@@ -131,22 +122,16 @@ export async function requestToken(
     options.exchange({
       outgoing: async () => {
         requestId = randomUUID();
+        const headers = {
+          authorization: `Basic ${credentials.form}`,
+          ...idHeaders(requestId, options.trace),
+          'content-type': 'application/x-www-form-urlencoded',
+          accept: 'application/json',
+        };
         return {
-          method: 'POST' as const,
-          origin,
-          setting: 'QUERY_AUTH_URL' as const,
-          target,
-          headers: {
-            authorization: `Basic ${credentials.form}`,
-            ...idHeaders(requestId, options.trace),
-            'content-type': 'application/x-www-form-urlencoded',
-            accept: 'application/json',
-          },
-          body: 'grant_type=client_credentials',
-          requestId,
-          asked: WHAT,
-          what: nameRequest(WHAT, requestId),
-          attempt: 1,
+          ...({ method: 'POST', origin, setting: 'QUERY_AUTH_URL', target, headers } as const),
+          ...{ body: 'grant_type=client_credentials', requestId, attempt: 1 },
+          ...{ asked: WHAT, what: nameRequest(WHAT, requestId) },
         };
       },
       consume: async (answer) => {
@@ -171,14 +156,12 @@ export async function requestToken(
       if (isOfForm && credentials.refused()) continue;
       const found = `the token endpoint at ${nameRequest(host, requestId)} answered ${error.status}${forms}`;
       if (isOfForm || error.status === 403) throw credentialsRefused(found, error);
-      throw new FatalError('token-endpoint-wrong', `${found}, expected 200; check QUERY_AUTH_URL`, {
-        cause: error,
-      });
+      const message = `${found}, expected 200; check QUERY_AUTH_URL`;
+      throw new FatalError('token-endpoint-wrong', message, { cause: error });
     }
   }
 }
 
-/** Throws FatalError `token-invalid` for a body without a token. */
 async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken, 'sentMs'>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.body) chunks.push(Buffer.from(chunk));

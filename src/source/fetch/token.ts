@@ -12,7 +12,6 @@ import {
   type TokenRequestOptions,
 } from './token-request.ts';
 
-/** A bearer token and what is known of it. */
 interface AccessToken {
   readonly text: string;
   /** On the monotonic clock, as are all times. */
@@ -43,20 +42,18 @@ interface TokenSourceOptions extends TokenRequestOptions {
 const MAX_MARGIN_MS = 300_000;
 /** What sending a request may take of a token's life: a tenth of it, and no more than this. */
 const MAX_SENDING_MS = 10_000;
-/** After an early renewal that failed. */
 const EARLY_RETRY_MS = 30_000;
 /** So long the endpoint's refusal is taken for its answer to everyone who asks. */
 const REFUSAL_MEMORY_MS = 10_000;
 
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
-  const { clock, log } = options;
-  const { clientId, clientSecret } = options;
+  const { clock, log, clientId, clientSecret } = options;
   const presentSecret = () => (typeof clientSecret === 'string' ? clientSecret : clientSecret());
   let secret = presentSecret();
   let credentials = new BasicCredentials(clientId, secret);
   let former: readonly string[] = [];
-  const tokens: string[] = [];
+  let tokens: readonly string[] = [];
   const secrets = () => [...credentials.secrets, ...former, ...tokens];
   let held: AccessToken | undefined;
   let pending: Promise<AccessToken> | undefined;
@@ -80,8 +77,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       .then((issued) => {
         held = describeToken(issued, clock);
         // The one before may still be in messages about requests under way.
-        tokens.unshift(issued.text);
-        tokens.length = Math.min(tokens.length, 3);
+        tokens = [issued.text, ...tokens].slice(0, 3);
         return held;
       })
       .catch((error: unknown) => {
@@ -124,10 +120,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   };
 }
 
-/**
- * When to renew a token: early by a fifth of its life, at most five minutes. It began when it was asked for, at the
- * earliest; it counts in whole seconds, so up to one more may be gone.
- */
+/** Renewed early by a fifth of its life, at most five minutes. Whole seconds count, so up to one more may be gone. */
 function describeToken({ text, expiresIn, sentMs }: IssuedToken, clock: Clock): AccessToken {
   const lifetimeMs = Math.max(0, lifetimeOf(text, expiresIn, clock.nowMs()) - 1_000);
   return {
@@ -157,10 +150,9 @@ export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
 }
 
 /**
- * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError
- * for a token that the service refuses although it has worked, or was kept for a while; RetriableError for one that
- * had expired by the time of the answer (`token-expired`), or did not come (`token-late`); and FatalError
- * `credentials-refused` for a new one that is refused.
+ * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError for one that is refused
+ * although it has worked, or was kept for a while; RetriableError for one that had expired by the time of the answer (`token-expired`), or
+ * did not come (`token-late`); FatalError `credentials-refused` for a new one that is refused.
  */
 export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Send): Send {
   return async (attempt) => {

@@ -8,7 +8,6 @@ import { faultOf, type Phase } from './faults.ts';
 
 export interface Transport {
   send<T>(attempt: Attempt<T>): Promise<T>;
-  /** Close all sockets, also those in use. */
   close(): Promise<void>;
 }
 
@@ -18,10 +17,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
-/**
- * The innermost layer: one HTTP request over undici. No redirect is followed, no proxy is used, and the socket
- * of a body that was not read to its end is closed before `send` returns.
- */
+/** The innermost layer: one HTTP request over undici, no redirect, no proxy. The socket of a body that was not read to its end is closed. */
 export function createTransport(): Transport {
   const agent = new Agent({
     connections: MAX_SOCKETS,
@@ -62,14 +58,8 @@ async function request(agent: Dispatcher, attempt: Attempt<unknown>): Promise<Di
   attempt.signal.throwIfAborted();
   try {
     const { signal } = attempt;
-    const sent = apiRequest.call(agent, {
-      method,
-      origin,
-      path: target,
-      headers,
-      body: body ?? null,
-      signal,
-    });
+    const options = { method, origin, path: target, headers, body: body ?? null, signal };
+    const sent = apiRequest.call(agent, options);
     // Nobody is there for what comes after all.
     const drop = ({ body: late }: Dispatcher.ResponseData) => {
       if (signal.aborted) late.on('error', () => {}).destroy();
@@ -83,8 +73,8 @@ async function request(agent: Dispatcher, attempt: Attempt<unknown>): Promise<Di
 }
 
 /**
- * The stream is closed when its reader has had enough. The memory of chunks is given back as soon as all that lies in it has
- * been read, not when garbage is collected next: worth a third of the CPU of receiving and decoding.
+ * The stream is closed when its reader has had enough. The memory of chunks is given back as soon as it has been read: worth a third of the
+ * CPU of receiving and decoding.
  */
 async function* bodyOf(
   stream: Dispatcher.ResponseData['body'],

@@ -27,7 +27,6 @@ export function versionOf(answer: Answer): ApiVersion | undefined {
   return API_VERSIONS.find((version) => version === text);
 }
 
-/** Throws FatalError `wrong-api-version` when an answer does not come in the version asked for. */
 function checkVersion(asked: ApiVersion, answer: Answer): void {
   const got = versionOf(answer);
   if (got !== undefined && (got === asked || (ALIASES.includes(got) && ALIASES.includes(asked)))) return;

@@ -1,6 +1,6 @@
 /** Decodes the hostile bodies one after the other, and says what came of each and what it took in memory. */
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import { decodeParquetReadings } from '../../../src/source/decode/parquet.ts';
+import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
 import { HOSTILE_BODIES } from './hostile-parquet-bodies.ts';
 
 for (const { name, body } of HOSTILE_BODIES) {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import { decodeParquetReadings } from '../../../src/source/decode/parquet.ts';
+import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
 import { arrowBody } from '../../source/decode/arrow-body.ts';
 import { compressed, constantColumns, forgeParquet, plain } from './forged-parquet.ts';
 import { HOSTILE_BODIES } from './hostile-parquet-bodies.ts';

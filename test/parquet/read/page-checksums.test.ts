@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeParquetReadings } from '../../../src/source/decode/parquet.ts';
+import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
 import { clickHouseForTests } from '../../helpers/clickhouse.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 import { arrowBody } from '../../source/decode/arrow-body.ts';

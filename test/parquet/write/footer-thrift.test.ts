@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { AGGREGATIONS } from '../../../src/core/model/index.ts';
 import { createByteSink } from '../../../src/parquet/write/byte-sink.ts';
 import { datasetColumns, rootElement, schemaElement } from '../../../src/parquet/write/columns.ts';
-import { putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
+import { PARQUET_MAGIC, putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
 
 const DATASETS = ['measurements', 'statistics', 'metadata'] as const;
 
@@ -21,7 +21,8 @@ function ourBytes(metadata: FileMetaData): Buffer {
   // Behind something else, as in a file.
   sink.at = 3;
   putFooter(sink, metadata);
-  return Buffer.from(sink.bytes.subarray(3, sink.at));
+  expect(sink.bytes.subarray(sink.at - 4, sink.at)).toEqual(PARQUET_MAGIC);
+  return Buffer.from(sink.bytes.subarray(3, sink.at - 4));
 }
 
 type Chunk = FileMetaData['row_groups'][number]['columns'][number];

@@ -9,9 +9,8 @@ import { FatalError } from '../../../src/core/errors.ts';
 import { type ByteSink, createByteSink } from '../../../src/parquet/write/byte-sink.ts';
 import {
   putColumnIndex,
-  putDataPageHeader,
-  putDictionaryPageHeader,
   putOffsetIndex,
+  putPageHeader,
   putShiftedOffsetIndex,
 } from '../../../src/parquet/write/parquet-thrift.ts';
 
@@ -56,7 +55,9 @@ describe('what there is of each page', () => {
           const sizes = { uncompressed_page_size: bytes, compressed_page_size: packed.length };
           const crc = crc32(packed) | 0;
           const levels = { definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
-          expect(written((sink) => putDataPageHeader(sink, bytes, packed, values, encoding))).toEqual(
+          expect(
+            written((sink) => putPageHeader(sink, 'DATA_PAGE', bytes, packed, values, encoding)),
+          ).toEqual(
             byLibrary((writer) =>
               writePageHeader(writer, {
                 ...{ type: 'DATA_PAGE', ...sizes, crc },
@@ -64,7 +65,9 @@ describe('what there is of each page', () => {
               }),
             ),
           );
-          expect(written((sink) => putDictionaryPageHeader(sink, bytes, packed, values))).toEqual(
+          expect(
+            written((sink) => putPageHeader(sink, 'DICTIONARY_PAGE', bytes, packed, values, 'PLAIN')),
+          ).toEqual(
             byLibrary((writer) =>
               writePageHeader(writer, {
                 ...{ type: 'DICTIONARY_PAGE', ...sizes, crc },

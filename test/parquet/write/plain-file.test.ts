@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import type { SchemaElement } from 'hyparquet';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { rowAdder } from '../../../src/parquet/write/nested-rows.ts';
-import { PARQUET_MAGIC, PlainFile } from '../../../src/parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile, rowAdder } from '../../../src/parquet/write/plain-file.ts';
 
 type Row = Record<string, unknown>;
 

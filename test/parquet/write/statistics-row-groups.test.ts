@@ -4,7 +4,7 @@ import type { Aggregation, StatisticsRow } from '../../../src/core/model/index.t
 import { AGGREGATIONS, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
 import type { Encoder } from '../../../src/parquet/write/index.ts';
 import { createEncoder, createStatisticsRowGroups } from '../../../src/parquet/write/index.ts';
-import { parseCount, parseDouble, parseInstant } from '../../../src/parquet/write/lexemes.ts';
+import { parseCount, parseDouble, parseInstant } from '../../../src/parquet/write/statistics-row-groups.ts';
 import type { Reader } from './lake-file.ts';
 import { DAY_MICROS, fileOf, openReader, runsOf, sealAll } from './lake-file.ts';
 

@@ -18,7 +18,7 @@ import * as parquetWasm from 'parquet-wasm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import { decodeParquetReadings } from '../../../src/source/decode/parquet.ts';
+import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
 import { arrowBody } from './arrow-body.ts';
 import { createRowCollector } from './decoded-rows.ts';
 

@@ -7,7 +7,7 @@ import {
   createReadingDecoder,
   createStatisticsDecoder,
 } from '../../../src/source/decode/index.ts';
-import { decodeParquetReadings } from '../../../src/source/decode/parquet.ts';
+import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
 import { hostileNames } from '../../helpers/hostile-text.ts';
 import { constant, constantColumns, forgeParquet } from '../../parquet/read/forged-parquet.ts';
 
