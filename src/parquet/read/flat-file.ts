@@ -14,7 +14,6 @@ export interface FlatFile {
   readonly keyValues: ReadonlyMap<string, string>;
   /** Doubles, whole numbers exact up to 2^53, or times as they stand there; NaN where a row has none. Throws DataError for damaged pages. */
   numbers(name: string): Float64Array;
-  /** Throws the same. */
   texts(name: string): Texts;
 }
 

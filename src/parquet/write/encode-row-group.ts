@@ -3,7 +3,7 @@ import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, NO_RUNS } from '../../core/model/i
 import { beginFile, endFile, type PlacedChunk } from './column-chunk.ts';
 import { type Column, MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
 import type { EncodeAnswer, EncodeJob, MeasurementJob, TableJob } from './encode-job.ts';
-import { createSortScratch, type SortScratch, sortMeasurements } from './measurement-sort.ts';
+import { createSortScratch, sortMeasurements } from './measurement-sort.ts';
 import { type ColumnValues, doubleValues, longValues, microsValues, textValues } from './page-values.ts';
 import { createKindRuns, type KindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
 import { appendSeriesChunk, type TextRun } from './series-chunk.ts';
@@ -11,17 +11,14 @@ import type { SeriesRanks } from './series-ranks.ts';
 import { findRuns } from './series-runs.ts';
 import { type OrderedColumn, readingValues, windowValues } from './series-values.ts';
 import { inOrder, sortTable, type TableColumn } from './table.ts';
-import { appendValueChunk, createEncodeScratch, type EncodeScratch } from './value-chunk.ts';
+import { appendValueChunk, createEncodeScratch } from './value-chunk.ts';
 
 /** Memory for one row group at a time, used again for the next. */
-export interface Arena {
-  readonly sort: SortScratch;
-  readonly encode: EncodeScratch;
-}
-
-export function createArena(): Arena {
+export function createArena() {
   return { sort: createSortScratch(), encode: createEncodeScratch() };
 }
+
+export type Arena = ReturnType<typeof createArena>;
 
 /** Sort and encode one row group in the calling thread: some 0.1 s per million rows. Throws FatalError `encode-failed`. */
 export function encodeRowGroup(job: EncodeJob, arena: Arena): EncodeAnswer {

@@ -20,7 +20,7 @@ export interface SortedReadings {
 }
 
 /** Memory for the rows of one row group, used again for the next. It only grows, to the largest seen. */
-export interface SortScratch {
+interface SortScratch {
   micros: Float64Array;
   cells: Int32Array;
   longs: BigInt64Array;

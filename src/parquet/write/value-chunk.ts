@@ -9,7 +9,7 @@ import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
 
 /** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
-export interface EncodeScratch {
+interface EncodeScratch {
   readonly file: ByteSink;
   /** Pages of one column before they are compressed. */
   readonly pages: ByteSink;

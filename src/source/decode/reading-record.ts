@@ -71,7 +71,6 @@ export class ReadingParser implements RecordParser {
     return end === OTHER_SHAPE ? this.#any(window, start) : end;
   }
 
-  /** Hand over the rows gathered so far. */
   emit(): void {
     const batch = this.#batch;
     if (batch.rows === 0) return;

@@ -20,7 +20,6 @@ export interface StatisticsDecoderOptions {
   readonly onRow: (row: StatisticsRow) => void;
   /** Takes rows of count, first and last time that are spelled as the contract spells them; the row is used again. Others go to `onRow`. */
   readonly onCounted?: ((row: CountedRow) => void) | undefined;
-  /** Learns the ids of counted rows. */
   readonly dictionary?: SeriesDictionary;
   /** For tests: how many bytes are gathered before they are parsed. */
   readonly slabBytes?: number;

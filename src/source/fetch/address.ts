@@ -21,7 +21,6 @@ interface Address {
   /** Percent-encoded, without the question mark; may be empty. */
   readonly query: string;
   readonly accept: string;
-  /** JSON text of a POST. */
   readonly body: string | undefined;
 }
 

@@ -111,7 +111,6 @@ export interface QueryClient {
     consume: (response: QueryResponse) => Promise<T>,
     options?: ExchangeOptions,
   ): Promise<T>;
-  /** Counters over all calls. */
   readonly stats: Readonly<RequestStats>;
   /** Age of the oldest request under way, those for tokens included; 0 where there is none. */
   oldestRequestMs(): number;

@@ -11,7 +11,6 @@ import { retryAfterMs } from './retry.ts';
 
 /** The times are those of `CONCURRENCY_LIMIT_RULES` unless they are given. */
 interface ConcurrencyLimitOptions {
-  /** Most requests in flight. */
   readonly limit: number;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
@@ -20,7 +19,6 @@ interface ConcurrencyLimitOptions {
   readonly maxHoldMs?: number;
 }
 
-/** The concurrency limit of one process. */
 export function createConcurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyLimit {
   const { limit, rateLimit, clock, ...rules } = { ...CONCURRENCY_LIMIT_RULES, ...options };
   const never = -Infinity;

@@ -9,20 +9,17 @@
 import type { Body } from '../../core/model/query.ts';
 import type { RetryScope } from './retry.ts';
 
-/** One HTTP request, ready to be sent. */
 export interface Outgoing {
   readonly method: 'GET' | 'POST';
   /** Scheme, host and port. */
   readonly origin: string;
   /** The setting that the address comes from, for messages. */
   readonly setting: 'QUERY_BASE_URL' | 'QUERY_AUTH_URL';
-  /** Path and query, percent-encoded. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   /** Sent as `x-request-id`; each try has its own. */
   readonly requestId: string;
-  /** What is asked, in a few words. */
   readonly asked: string;
   /** The same with the request's id, for the messages of errors. */
   readonly what: string;
@@ -46,9 +43,7 @@ export interface RequestStats {
   requests: number;
   /** Those of them that repeated an earlier one. */
   retries: number;
-  /** Answers with status 429. */
   rateLimited: number;
-  /** Decompressed bytes of answers. */
   bytes: number;
 }
 
@@ -65,9 +60,7 @@ export interface Call<T> extends RetryScope {
   progressed(): boolean;
   /** Aborted with one of our errors as reason. */
   readonly signal: AbortSignal;
-  /** Most decompressed bytes of one body. */
   readonly maxBodyBytes: number;
-  /** Counters to add to. */
   readonly sinks: readonly RequestStats[];
 }
 

@@ -7,7 +7,6 @@ import {
 } from '../../core/errors.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
 
-/** Where a request was when it failed. */
 export type Phase = 'headers' | 'body';
 
 /** Codes of RetriableErrors that are time-outs: a time slice that times out is split in two. */

@@ -9,7 +9,6 @@ export interface RequestReport {
   /** 0 for the first request of a call. */
   readonly retry: number;
   readonly requestId: string;
-  /** What was asked, in a few words. */
   readonly asked: string;
 }
 

@@ -83,7 +83,6 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   };
 }
 
-/** Layer: wait for one's turn. */
 export function withRateLimit(rateLimit: RateLimit, next: Send): Send {
   return async (attempt) => {
     await rateLimit.take(attempt.signal);

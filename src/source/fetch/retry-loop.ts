@@ -26,11 +26,9 @@ interface RetryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** As the client's option says. */
   readonly failFast?: boolean;
 }
 
-/** What a call has been through. */
 interface Course {
   trouble: Trouble;
   delayMs: number;

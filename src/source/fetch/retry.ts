@@ -12,14 +12,12 @@ export interface RetryLimits {
   readonly maxDelayMs: number;
   /** Most time spent on failures in a row: delays and time on the wire, not the wait for concurrency limit and rate limit. */
   readonly maxTotalMs: number;
-  /** Most requests in a row that fail. */
   readonly maxAttempts: number;
   /** Most time spent on being told 429. */
   readonly maxLimitedMs: number;
   /** Most failures in a row of requests that belong together, and most time spent on them. */
   readonly maxStreak: number;
   readonly maxStreakMs: number;
-  /** Longest `Retry-After` that is obeyed in full. */
   readonly maxRetryAfterMs: number;
 }
 
@@ -39,7 +37,6 @@ const DIVISIBLE_ATTEMPTS = 3;
 
 /** Failures in a row since the call began or last got further, the present one included. */
 export interface Trouble {
-  /** Failures that cost an attempt. */
   readonly attempts: number;
   readonly spentMs: number;
   /** Answers 429: they cost no attempt. */
@@ -63,7 +60,6 @@ export function createFailureStreak(): FailureStreak {
   return { failures: 0, spentMs: 0, isOver: false, gaveUpOn: undefined };
 }
 
-/** What a call is part of. */
 export interface RetryScope {
   readonly streak?: FailureStreak | undefined;
   /** After a few failures the caller asks for less. */

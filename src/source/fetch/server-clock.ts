@@ -53,7 +53,6 @@ function dateOf({ headers }: Answer): number | undefined {
   return serverMs + (/^\d{1,9}$/.test(age) ? Number(age) * 1_000 : 0);
 }
 
-/** Layer: note what time it is at the service. */
 export function withServerClock(serverClock: ServerClock, next: Send): Send {
   return (attempt) =>
     next({

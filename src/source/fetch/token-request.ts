@@ -13,7 +13,6 @@ import { readAnswerError } from './status.ts';
  * Afterwards the forms take turns, one at each refusal, until one has worked; that one stays.
  */
 export class BasicCredentials {
-  /** Never to be shown. */
   readonly secrets: readonly string[];
   readonly #forms: readonly string[];
   readonly #refused = new Set<number>();

@@ -42,7 +42,6 @@ interface TokenSourceOptions extends TokenRequestOptions {
 const MAX_MARGIN_MS = 300_000;
 /** What sending a request may take of a token's life: a tenth of it, and no more than this. */
 const MAX_SENDING_MS = 10_000;
-/** After an early renewal that failed. */
 const EARLY_RETRY_MS = 30_000;
 /** So long the endpoint's refusal is taken for its answer to everyone who asks. */
 const REFUSAL_MEMORY_MS = 10_000;

@@ -8,7 +8,6 @@ import { faultOf, type Phase } from './faults.ts';
 
 export interface Transport {
   send<T>(attempt: Attempt<T>): Promise<T>;
-  /** Close all sockets, also those in use. */
   close(): Promise<void>;
 }
 
