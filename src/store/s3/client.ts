@@ -2,8 +2,8 @@ import { IncomingMessage } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { encryptNewObjects } from './encryption.ts';
 import { isDamagedOnItsWay, s3Error } from './errors.ts';
+import { sayOfNewObjects } from './new-objects.ts';
 import type { S3Settings } from './settings.ts';
 
 export interface S3StoreOptions extends S3Settings {
@@ -82,7 +82,7 @@ export function openBucket(options: S3StoreOptions) {
   });
   retryDamagedBodies(client);
   watchBodies(client, options.slowBodyGraceMs ?? 60_000);
-  if (options.encryption !== undefined) encryptNewObjects(client, options.encryption);
+  if (options.newObjects !== undefined) sayOfNewObjects(client, options.newObjects);
   const onceClient = new S3Client({
     ...settings,
     maxAttempts: 1,

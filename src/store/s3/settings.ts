@@ -1,4 +1,4 @@
-import type { ServerSideEncryption } from '@aws-sdk/client-s3';
+import type { PutObjectCommandInput, ServerSideEncryption } from '@aws-sdk/client-s3';
 import { ConfigError, messageOf } from '../../core/errors.ts';
 import { type Log, silentLog } from '../../core/model/ports.ts';
 import { isInClear, maskUrl, readWebAddress } from '../../core/model/web-address.ts';
@@ -19,15 +19,12 @@ export interface S3Settings {
   readonly credentials?: S3Credentials | (() => S3Credentials);
   /** Tries of one call, the first included (default 8). A completing call is always tried once. */
   readonly maxAttempts?: number;
-  /** How the store encrypts what is written; absent: as the bucket says. */
-  readonly encryption?: S3Encryption;
+  /** What is said of each object that is written; what is absent is as the bucket says. */
+  readonly newObjects?: NewObjects;
 }
 
-export interface S3Encryption {
-  readonly sse: ServerSideEncryption;
-  /** Key of the key management service (id, ARN or alias); absent: the bucket's, or Amazon's own. */
-  readonly kmsKeyId?: string | undefined;
-}
+/** `SSEKMSKeyId`: key of the key management service (id, ARN or alias); absent: the bucket's, or Amazon's own. */
+export type NewObjects = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
 
 /**
  * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
@@ -42,15 +39,16 @@ export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Set
     env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
   const credentials = credentialsFromEnv(env, log);
   const maxAttempts = maxAttemptsFromEnv(env);
-  const { S3_SSE: sse, S3_SSE_KMS_KEY_ID } = env;
+  const newObjects: NewObjects = {
+    ...(env.S3_SSE && { ServerSideEncryption: env.S3_SSE as ServerSideEncryption }),
+    ...(env.S3_SSE_KMS_KEY_ID && { SSEKMSKeyId: env.S3_SSE_KMS_KEY_ID }),
+  };
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),
     ...(maxAttempts !== undefined && { maxAttempts }),
-    ...(sse && {
-      encryption: { sse: sse as ServerSideEncryption, kmsKeyId: S3_SSE_KMS_KEY_ID || undefined },
-    }),
+    ...(Object.keys(newObjects).length > 0 && { newObjects }),
   };
 }
 

@@ -1,17 +1,17 @@
 import { describe } from 'vitest';
 import { createS3Store } from '../../../src/store/s3/s3.ts';
-import type { S3Encryption } from '../../../src/store/s3/settings.ts';
+import type { NewObjects } from '../../../src/store/s3/settings.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
 import { describeStore } from '../conformance.ts';
 
 const s3 = await s3ForTests();
 
-function describeS3(name: string, encryption?: S3Encryption): void {
+function describeS3(name: string, newObjects?: NewObjects): void {
   describeStore(name, async () => {
     const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
     const { bucket, drop } = await s3!.newBucket();
     const credentials = { accessKeyId, secretAccessKey };
-    const options = { bucket, endpoint, region, credentials, ...(encryption && { encryption }) };
+    const options = { bucket, endpoint, region, credentials, ...(newObjects && { newObjects }) };
     return {
       open: () => createS3Store({ ...options, prefix: 'lake/ö=1' }),
       minPartBytes: 5 << 20,
@@ -25,5 +25,5 @@ describe.skipIf(s3 === undefined)('S3', () => describeS3('S3'));
 
 const kmsKeyId = s3?.kmsKeyId;
 describe.skipIf(kmsKeyId === undefined)('S3 with keys of a key management service', () => {
-  describeS3('S3 with aws:kms', { sse: 'aws:kms', kmsKeyId: kmsKeyId! });
+  describeS3('S3 with aws:kms', { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: kmsKeyId! });
 });

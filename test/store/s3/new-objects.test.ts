@@ -4,7 +4,7 @@ import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import { type S3Encryption, s3SettingsFromEnv } from '../../../src/store/s3/settings.ts';
+import { type NewObjects, s3SettingsFromEnv } from '../../../src/store/s3/settings.ts';
 import { mustExport, startTestService } from '../../helpers/run.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
 import { awsEnv, plainClient } from '../../helpers/s3-client.ts';
@@ -12,7 +12,7 @@ import { type Place, place, refuse } from '../answering-s3.ts';
 import { collect, expectFault } from '../store-suite.ts';
 
 const s3 = await s3ForTests();
-const KMS: S3Encryption = { sse: 'aws:kms', kmsKeyId: 'a-key' };
+const KMS: NewObjects = { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: 'a-key' };
 const CREATED =
   '<?xml version="1.0"?><InitiateMultipartUploadResult><UploadId>an-upload</UploadId></InitiateMultipartUploadResult>';
 
@@ -33,14 +33,14 @@ const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
 
 describe.each(Object.keys(WRITES))('%s', (name) => {
   test('names the encryption and its key', async () => {
-    const kms = await place(answering('aws:kms'), { encryption: KMS });
+    const kms = await place(answering('aws:kms'), { newObjects: KMS });
     await WRITES[name]!(kms);
     const headers = {
       'x-amz-server-side-encryption': 'aws:kms',
       'x-amz-server-side-encryption-aws-kms-key-id': 'a-key',
     };
     for (const asked of kms.asked) expect(asked.headers).toMatchObject(headers);
-    const own = await place(answering('AES256'), { encryption: { sse: 'AES256' } });
+    const own = await place(answering('AES256'), { newObjects: { ServerSideEncryption: 'AES256' } });
     await WRITES[name]!(own);
     for (const { headers } of own.asked)
       expect([
@@ -50,7 +50,7 @@ describe.each(Object.keys(WRITES))('%s', (name) => {
   });
 
   test.each([undefined, 'AES256'])('is refused where the store answers %s for aws:kms', async (answered) => {
-    const careless = await place(answering(answered), { encryption: KMS });
+    const careless = await place(answering(answered), { newObjects: KMS });
     const fault = await expectFault(() => WRITES[name]!(careless), FatalError, 'not-encrypted');
     expect(fault.message).toContain('S3_SSE is aws:kms');
   });
@@ -67,15 +67,18 @@ test('a store that does not encrypt is named, and not taken for one where somebo
       if (method === 'PUT') there.add(name);
       answering(undefined)(response, 0, { method, url, headers, body: '' });
     },
-    { encryption: KMS },
+    { newObjects: KMS },
   );
   await expectFault(() => careless.store.putIfAbsent('a', Buffer.from('x')), FatalError, 'not-encrypted');
 });
 
 test('the settings name it', () => {
-  expect(s3SettingsFromEnv({ S3_SSE: 'AES256' }).encryption).toEqual({ sse: 'AES256' });
+  expect(s3SettingsFromEnv({ S3_SSE: 'AES256' }).newObjects).toEqual({ ServerSideEncryption: 'AES256' });
   const kms = { S3_SSE: 'aws:kms', S3_SSE_KMS_KEY_ID: 'alias/lake' };
-  expect(s3SettingsFromEnv(kms).encryption).toEqual({ sse: 'aws:kms', kmsKeyId: 'alias/lake' });
+  expect(s3SettingsFromEnv(kms).newObjects).toEqual({
+    ServerSideEncryption: 'aws:kms',
+    SSEKMSKeyId: 'alias/lake',
+  });
   expect(s3SettingsFromEnv({ S3_SSE: '' })).toEqual({});
 });
 
