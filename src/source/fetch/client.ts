@@ -14,26 +14,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { CancelledError, VesselExportError } from '../../core/errors.ts';
-import {
-  type Clock,
-  type ConcurrencyLimit,
-  type Log,
-  type Random,
-  type RateLimit,
-  silentLog,
-} from '../../core/model/ports.ts';
+import type { Clock, ConcurrencyLimit, Log, Random, RateLimit } from '../../core/model/ports.ts';
+import { silentLog } from '../../core/model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
 import { addressOf, describeRequest, idHeaders, nameRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
-import {
-  contentTypeOf,
-  createRequestStats,
-  linkSignals,
-  type Outgoing,
-  type RequestStats,
-} from './exchange.ts';
+import type { Outgoing, RequestStats } from './exchange.ts';
+import { contentTypeOf, createRequestStats, linkSignals } from './exchange.ts';
 import { withInflate } from './inflate.ts';
 import { type InFlight, type RequestReport, withMeter } from './meter.ts';
 import { withRateLimit } from './rate-limit.ts';
