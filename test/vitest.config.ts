@@ -1,11 +1,13 @@
 /** The suite in tiers: tests without I/O, the simulation, and those that talk to real servers. `npm run long` has the rest. */
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { unitTests } from './helpers/tiers.ts';
 
 export const shared = defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // Half of the time tests wait: for processes, servers and each other.
+    maxWorkers: Math.min(8, 2 * availableParallelism()),
     // Its modules name each other without their endings.
     server: { deps: { inline: ['dt-sql-parser'] } },
     // Bounds on what hangs, not on what is slow: machines are shared. What takes longer names a bound of its own.

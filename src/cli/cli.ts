@@ -153,7 +153,6 @@ export async function perform(
   }
 }
 
-/** What a command ended with, as a line of the log where there is one. */
 function report(error: unknown, log: Log | undefined, stderr: Screen): void {
   if (error instanceof CommanderError) return;
   if (error instanceof CancelledError) {

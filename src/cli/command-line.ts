@@ -13,7 +13,6 @@ interface CommandLine {
   };
   /** What a command is given; `envFile` as --env-file says it, false: none. */
   contextOf(row: CommandRow, envFile: string | false | undefined): CommandContext;
-  /** Told the exit code of the command that was performed. */
   done(code: number): void;
 }
 

@@ -41,7 +41,6 @@ interface RunnerOptions<Task, Outcome> {
   readonly signal: AbortSignal;
   /** `leave`: the task only waits from now on, and another one may begin in its place. */
   readonly perform: (task: Task, signal: AbortSignal, leave: () => void) => Promise<Outcome>;
-  /** Called once per task that was begun, in order of completion. */
   readonly onSettled: (task: Task, result: TaskResult<Outcome>) => void;
 }
 

@@ -46,7 +46,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 export const MAX_HEADER_BYTES = 64 * 1024;
 /** A client that has been answered before it has sent everything gets so long to take the answer in. */
 const LINGER_MS = 1_000;
-/** How often clients that take nothing are looked for. */
 const POLL_MS = 1_000;
 /** Refused connections that may linger; the others end at once. */
 const MAX_LINGERING = 100;
@@ -76,7 +75,6 @@ interface Connection {
   readonly address: string;
   /** Why it is a spare one; undefined: it is none. */
   readonly excess: Excess | undefined;
-  /** Requests that have no answer yet. */
   unanswered: number;
   /** Resolves when the answer before has ended. */
   before: Promise<void>;
@@ -193,7 +191,6 @@ export class Connections {
     this.refuse(socket, status, message, `retry-after: ${RETRY_AFTER_S}\r\n`);
   }
 
-  /** False: it was refused. */
   #admit(socket: Socket): boolean {
     const address = clientAddress(socket.remoteAddress);
     const counted = [...this.#open.values()].filter((one) => one.excess === undefined);

@@ -55,9 +55,7 @@ export class RateLimitedError extends VesselExportError {
 }
 export class DataError extends VesselExportError {}
 export class NotYetError extends VesselExportError {
-  /** Until it is worth another look. */
   readonly delayMs: number;
-  /** What the next look has to know. */
   readonly waiting: Waiting;
   constructor(code: string, message: string, delayMs: number, waiting: Waiting) {
     super(code, message);
@@ -107,14 +105,8 @@ export class HttpStatusError extends FatalError {
 /** Codes of errors that every other vessel-day would meet too. */
 const CONCERNS_ALL = new Set([
   // the service
-  ...[
-    'service-unreachable',
-    'credentials-refused',
-    'token-invalid',
-    'token-endpoint-wrong',
-    'wrong-api-version',
-  ],
-  ...['redirect-refused', 'certificate-refused'],
+  ...['service-unreachable', 'credentials-refused', 'token-invalid', 'token-endpoint-wrong'],
+  ...['wrong-api-version', 'redirect-refused', 'certificate-refused'],
   // the lake
   ...['lake-layout', 'other-source', 'unfit-store'],
   ...['disk-full', 'read-only', 'no-permission', 'no-hard-links', 'no-bucket', 'no-region', 'wrong-region'],

@@ -4,19 +4,16 @@ interface AnyEvent {
   readonly kind: string;
 }
 
-/** One stream: what is emitted goes to every listener of that moment, in the order in which they came. */
-export interface EventStream<Event> {
-  readonly emit: (event: Event) => void;
-  readonly listen: (listener: (event: Event) => void) => void;
-}
+export type EventStream<Event extends AnyEvent> = ReturnType<typeof createEventStream<Event>>;
 
-export function createEventStream<Event extends AnyEvent>(): EventStream<Event> {
+/** One stream: what is emitted goes to every listener of that moment, in the order in which they came. */
+export function createEventStream<Event extends AnyEvent>() {
   const listeners: ((event: Event) => void)[] = [];
   return {
-    emit(event) {
+    emit(event: Event): void {
       for (const listener of listeners) listener(event);
     },
-    listen: (listener) => void listeners.push(listener),
+    listen: (listener: (event: Event) => void) => void listeners.push(listener),
   };
 }
 

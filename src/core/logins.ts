@@ -24,7 +24,6 @@ type LoginOutcome<T> =
   | { readonly state: 'wrong' }
   | { readonly state: 'locked'; readonly retryAfterSeconds: number };
 
-/** How many failures are free, and how long those beyond lock out. */
 const FREE_FAILURES = 10;
 const FREE_FAILURES_OF_ADDRESS = 50;
 /** After so many failures of a name, over all addresses, one is free. */

@@ -34,9 +34,7 @@ export interface ServedRequest {
   readonly family: Family | 'token';
   readonly method: string;
   readonly path: string;
-  /** Parameters of the query string, decoded. */
   readonly query: Readonly<Record<string, string>>;
-  /** Expressions of a POST body. */
   expressions: readonly string[];
   range: TimeRange | undefined;
   clientId: string | undefined;

@@ -5,7 +5,6 @@ import type { ServiceHooks } from './hooks.ts';
 import type { ServiceClient } from './http/credentials.ts';
 import type { BodyLimits } from './http/request-body.ts';
 
-/** How a query service is started. */
 export interface ServiceOptions {
   readonly host: string;
   /** 0 takes a free port. */
@@ -37,7 +36,7 @@ export interface ServiceOptions {
   readonly toInclusive?: boolean;
 }
 
-interface MadeUpData {
+export interface MadeUpData {
   readonly seed: number;
   /** Number of vessels; the first is IMO9321483. */
   readonly vessels: number;
@@ -67,7 +66,6 @@ export interface RunningService {
   /** The first client's. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Make every token issued so far invalid. */
   revokeTokens(): void;
   /** Stops at once: open connections and bodies are destroyed. Resolves when the work for them has ended. */
   close(): Promise<void>;

@@ -5,7 +5,7 @@
  *   connections     how many, and how long a client may take over each step
  *   token-endpoint  rate limit → client id and secret → body → token
  *   routes          rate limit → bearer → concurrency → version → body → expressions → parameters → answer
- *   answers         what each family answers; measurements-body, parquet-body, metadata-body, statistics-body
+ *   answers         what each family answers; measurements-body, metadata-body, statistics-body
  *   turns           how answers share the event loop, and how their work is stopped
  *   data/           where series and readings come from: the made-up fleet, an exported lake, or a file of readings
  */

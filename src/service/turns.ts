@@ -25,7 +25,6 @@ export interface Work {
   pause(): Promise<void>;
 }
 
-/** The turns that all work of a service takes. */
 export class Turns {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #underWay = new Set<AnswerWork>();
@@ -36,7 +35,6 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** Answers whose work has not ended. */
   get underWay(): number {
     return this.#underWay.size;
   }
@@ -55,7 +53,6 @@ export class Turns {
     await Promise.all(all.map(({ ended }) => ended));
   }
 
-  /** Whether the present turn has been worked in for long enough. */
   isOver(): boolean {
     return this.#clock.monotonicMs() - this.#startedMs >= TURN_MS;
   }

@@ -33,7 +33,6 @@ export function checkNonce(nonce: string): void {
   if (!NONCE.test(nonce)) throw badKey('nonce', nonce, 'expected 1 to 64 of the characters A-Z a-z 0-9 -');
 }
 
-/** What is wrong with a key, or undefined. */
 export function faultOfKey(key: string): string | undefined {
   if (key === '') return 'it is empty';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return `it is longer than ${MAX_KEY_BYTES} bytes`;

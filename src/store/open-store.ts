@@ -15,7 +15,6 @@ type LakeLocation =
 
 const S3_URL = /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?$/;
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
-/** What a `LAKE_URL` must be, in words. */
 export const LAKE_URL_RULE = 'file:///path or s3://bucket/prefix';
 
 /**

@@ -14,7 +14,6 @@ export function tooLargeToRead(key: string, sizeBytes: number): DataError {
   );
 }
 
-/** The objects of pages. */
 export async function* eachOf(pages: AsyncIterable<readonly ListedObject[]>): AsyncGenerator<ListedObject> {
   for await (const page of pages) yield* page;
 }

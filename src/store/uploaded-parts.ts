@@ -1,4 +1,3 @@
-/** What the parts of an upload come to, wherever they are stored. */
 import { createHash } from 'node:crypto';
 import { CommitFailedError } from '../core/errors.ts';
 import type { PartRef } from './store.ts';

@@ -11,10 +11,11 @@ import { systemClock } from '../../src/core/model/index.ts';
 import { objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { replayTable } from '../helpers/table.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 import type { CrashPlan } from './child.ts';
 
 export const VESSEL = 'IMO9321483';
@@ -57,7 +58,7 @@ export async function openCrashBench(
   readingsPerDay: number,
   sizes: Pick<CrashPlan, 'rowGroupRows' | 'partBytes' | 'sliceTargetRows'>,
 ): Promise<CrashBench> {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   const jobsDir = join(folder.path, 'jobs');
   mkdirSync(jobsDir);
   writeFileSync(join(jobsDir, 'measurements.yaml'), JOB);
@@ -87,6 +88,7 @@ export async function openCrashBench(
     };
     return startChild({
       ...process.env,
+      ...COMPILE_CACHE,
       ...lake.env,
       QUERY_BASE_URL: service.baseUrl,
       QUERY_AUTH_URL: service.authUrl,

@@ -6,13 +6,13 @@ import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { createPerformDay, probeLake, probeService } from '../../src/fleet/work.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { lakeFiles, noteOf } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import {
   DATE,
   exportEnv,
   MEASUREMENTS,
   newLake,
-  startTestService,
+  serviceForTests,
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
@@ -20,14 +20,13 @@ import {
 const never = new AbortController().signal;
 let nowMs = Date.parse(`${DATE}T12:00:00Z`);
 const clock = { ...systemClock, nowMs: () => nowMs };
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let lake: TestLake;
 let jobsDir: string;
 let app: App;
 let perform: ReturnType<typeof createPerformDay>;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   lake = await newLake();
   jobsDir = await writeJobs({
     measurements: MEASUREMENTS,
@@ -41,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await service.close();
   await lake[Symbol.asyncDispose]();
   await rm(jobsDir, { recursive: true });
 });

@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 
 export const VESSELS = ['IMO9000001', 'IMO9000002'];
 
@@ -61,7 +61,7 @@ export async function openPlanningBench(
   prefix: string,
   startMs: number,
 ): Promise<PlanningBench> {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   const store = await openStore(pathToFileURL(folder.path).href, {});
   const clock = createManualClock(startMs);
   const queue = openVesselDayQueue({ redis, prefix });

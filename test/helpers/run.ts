@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 import { stringify } from 'yaml';
 import type { AppOverrides } from '../../src/app.ts';
 import type { RunOptions } from '../../src/cli/commands/run.ts';
@@ -20,6 +20,7 @@ import type { FaultPort } from './faulty-service/faults.ts';
 import type { FaultyService, FaultyServiceOptions } from './faulty-service/faulty-service.ts';
 import { startFaultyService } from './faulty-service/faulty-service.ts';
 import { lakeFiles } from './lake.ts';
+import { newMemoryFolder } from './temp.ts';
 
 /** The first two vessels of every made-up fleet. */
 export const VESSEL = 'IMO9321483';
@@ -61,19 +62,25 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   }) as TestService;
 }
 
-/** A lake in a folder of its own. */
+/** The service of a test file: each test begins without faults, and it ends with the file. Call it at the top of the file. */
+export async function serviceForTests(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  afterEach(() => {
+    service.faults = undefined;
+  });
+  afterAll(() => service.close());
+  return service;
+}
+
+/** A lake in a folder of its own, in memory: nothing in it has to outlast a power cut. */
 export interface TestLake extends AsyncDisposable {
   readonly dir: string;
   readonly url: string;
 }
 
 export async function newLake(): Promise<TestLake> {
-  const dir = await mkdtemp(join(tmpdir(), 'vessel-export-lake-'));
-  return {
-    dir,
-    url: pathToFileURL(dir).href,
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
-  };
+  const { path, remove } = await newMemoryFolder();
+  return { dir: path, url: pathToFileURL(path).href, [Symbol.asyncDispose]: remove };
 }
 
 /** Contents of a job file; what is missing is filled in by `runExport`. */

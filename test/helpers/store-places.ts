@@ -3,7 +3,7 @@ import { createLocalStore } from '../../src/store/local/local.ts';
 import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { TestS3 } from './s3.ts';
-import { newTempFolder } from './temp.ts';
+import { newMemoryFolder } from './temp.ts';
 
 export interface StorePlace {
   readonly store: ObjectStore;
@@ -19,7 +19,7 @@ export function storePlaces(s3: TestS3 | undefined): [name: string, make: () => 
 }
 
 async function localPlace(): Promise<StorePlace> {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   return { store: createLocalStore(folder.path), drop: folder.remove };
 }
 

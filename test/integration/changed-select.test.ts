@@ -1,12 +1,12 @@
 /** A job whose `select` changes: what is published stays until somebody says, once, that less is meant. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { JobFile, RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile, RunExportOptions, TestLake } from '../helpers/run.ts';
+import { DATE, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const [SHAFT, SPEED] = ['flat/{vessel}/Shaft *', 'flat/{vessel}/Speed *'];
@@ -15,14 +15,12 @@ const jobOf = (...select: string[]): JobFile => ({ dataset: 'measurements', vess
 const [NARROW, WIDE] = [jobOf(SHAFT), jobOf(SHAFT, SPEED)];
 const WAITED_MS = 3 * 3_600_000;
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 2_000 });
 let shafts: string[];
 let lake: TestLake;
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 2_000 });
   shafts = [...(await serviceNames(service, expressionsOf([SHAFT]))).keys()].sort();
 });
-afterAll(() => service.close());
 beforeEach(async () => {
   lake = await newLake();
   return () => lake[Symbol.asyncDispose]();

@@ -1,25 +1,20 @@
 /** The clock of this machine, and the service's as its answers show it: a day is due when it is over by both. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/model/index.ts';
 import { lakeFiles, noteOf, receiptOf } from '../helpers/lake.ts';
-import type { RunExportOptions, TestService } from '../helpers/run.ts';
-import { DATE, FEW_SERIES, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RunExportOptions } from '../helpers/run.ts';
+import { DATE, FEW_SERIES, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const NOON = Date.parse(`${DATE}T12:00:00Z`);
 const DAY_MS = 86_400_000;
 
-let service: TestService;
 let serviceMs = NOON;
+const service = await serviceForTests({ clock: { ...systemClock, nowMs: () => serviceMs } });
 
-beforeAll(async () => {
-  service = await startTestService({ clock: { ...systemClock, nowMs: () => serviceMs } });
-});
 afterEach(() => {
-  service.faults = undefined;
   serviceMs = NOON;
 });
-afterAll(() => service.close());
 
 /** An export of the day with this machine's clock, and the service's date in every answer. */
 async function exportWith(

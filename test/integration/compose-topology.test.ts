@@ -14,7 +14,7 @@ const s3 = await s3ForTests();
 describe.skipIf(s3 === undefined || !canStartOwnRedis())('the fleet of docker-compose.yml', () => {
   // Seven processes of their own.
   test('exports the last nights at once and a range on demand, each day exact', {
-    timeout: 240_000,
+    timeout: 120_000,
   }, async () => {
     await using fleet = await startComposeFleet(s3!);
     const { service, queryService } = fleet;

@@ -15,8 +15,8 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { lakeFiles, serviceNames } from '../helpers/lake.ts';
 import { makeReceipt } from '../helpers/ledger.ts';
-import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
 
 const SELECT = ['flat/{vessel}/Shaft Power'];
@@ -38,20 +38,18 @@ const MUTATIONS = ['put', 'putIf', 'putIfAbsent', 'remove', 'removeAll', 'remove
 /** What others learn in fifteen seconds they have learned here. */
 const HASTY: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let series: string;
 let plain: TestLake;
 let lake: TestLake;
 let store: ObjectStore;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
   plain = await newLake();
   for (const job of Object.keys(JOBS)) await runExport(options(plain, { jobs: [job], to: TO }));
 });
 afterAll(async () => {
-  await service.close();
   await plain[Symbol.asyncDispose]();
 });
 beforeEach(async () => {

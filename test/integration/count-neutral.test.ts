@@ -1,33 +1,24 @@
 /** Answers whose counts are right and whose readings are not; and counts that contradict their own times. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dayRange, MICROS_PER_HOUR, microsToIso } from '../../src/core/model/index.ts';
 import { detailKey } from '../../src/lake/keys.ts';
 import type { Detail } from '../../src/lake/ledger/ledger.ts';
 import { editDetail, editReceipt, runVerify } from '../audit/verify/audit-lake.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { lakeReadings, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import {
-  DATE,
-  FEW_SERIES,
-  mustExport,
-  newLake,
-  runExport,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import type { JobFile } from '../helpers/run.ts';
+import { DATE, FEW_SERIES, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const MIDNIGHT = dayRange(DATE).fromMicros;
 const NOON = MIDNIGHT + 12 * MICROS_PER_HOUR;
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 28_000 });
 let series: string;
 /** Its readings in the hour from noon: instants and JSON texts. */
 let noon: readonly { timestampMicros: number; valueText: string }[];
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 28_000 });
   [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
   noon = Array.from({ length: 60 }, (_, i) => ({
     timestampMicros: NOON + i * 60_000_000 + 250,
@@ -36,11 +27,6 @@ beforeAll(async () => {
   service.overlay.removeReadings(series, { fromMicros: NOON, toMicros: NOON + MICROS_PER_HOUR });
   service.overlay.addReadings(series, noon);
 });
-afterEach(() => {
-  service.faults = undefined;
-});
-afterAll(() => service.close());
-
 /** Measurements that lose one of noon's readings and send another twice. */
 function oneLostOneDoubled(lost: number, doubled: number): Fault {
   const { timestampMicros } = noon.at(lost)!;

@@ -1,8 +1,8 @@
 /** Statistics whose answer ends too soon, at the end of a row, so that nothing else shows it. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { receiptOf } from '../helpers/lake.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'statistics', vessel: VESSEL, date: DATE };
 const OLD = { QUERY_API_VERSION: '2025-10-31' };
@@ -13,17 +13,7 @@ const JOB: JobFile = {
   aggregations: ['count', 'mean', 'min', 'max'],
 };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 2_000 });
-});
-
-afterEach(() => {
-  service.faults = undefined;
-});
-
-afterAll(() => service.close());
+const service = await serviceForTests({ readingsPerDay: 2_000 });
 
 const isWindows = (url: string) => url.includes('mean') || url.includes('sum');
 const isText = (body: string) => body.startsWith('{');
@@ -61,7 +51,8 @@ for (const transport of ['ndjson', 'json']) {
     expect((await receiptOf(lake.dir, DAY))?.object?.parts).toEqual(before);
   });
 
-  for (const rows of [1, 2, 3])
+  // An aggregation each, of those that the answer ends with.
+  for (const rows of transport === 'json' ? [1, 2, 3] : [1])
     test(`an answer that always lacks its last ${rows} rows is not published, ${transport}`, async () => {
       await using lake = await newLake();
       const longest = { rows: 0 };

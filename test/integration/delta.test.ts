@@ -1,11 +1,11 @@
 /** A delta lake as its users meet it: first loads, replaced, unchanged and emptied days, other aggregations, refusals. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDays, dayRange } from '../../src/core/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { duckRows, receiptOf, serviceNames, unfinishedFiles } from '../helpers/lake.ts';
-import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
 
 const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
@@ -14,16 +14,14 @@ const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const ALWAYS_EMPTY = '2026-02-01';
 const DELTA = { LAKE_LAYOUT: 'delta' };
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000, vessels: 2 });
 let series: string;
 let lake: TestLake;
 let store: ObjectStore;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000, vessels: 2 });
   [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
 });
-afterAll(() => service.close());
 beforeEach(async () => {
   lake = await newLake();
   store = await openStore(lake.url, {});

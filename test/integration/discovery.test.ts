@@ -1,7 +1,7 @@
 /** Discovery: what it leaves out, or names by what is no vessel, is told, and nothing is lost in silence. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { planCommand } from '../../src/cli/commands/plan.ts';
 import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
@@ -10,7 +10,7 @@ import { receiptKey } from '../../src/lake/keys.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import { askService, receiptOf } from '../helpers/lake.ts';
-import type { JobFile, RanExport, TestLake, TestService } from '../helpers/run.ts';
+import type { JobFile, RanExport, TestLake } from '../helpers/run.ts';
 import {
   DATE,
   mustExport,
@@ -18,7 +18,7 @@ import {
   OTHER_VESSEL,
   QUICK_LIMITS,
   runExport,
-  startTestService,
+  serviceForTests,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -36,15 +36,13 @@ interface Element {
   readonly vessel: { imo: string };
 }
 
-let service: TestService;
+const service = await serviceForTests({ vessels: 2, readingsPerDay: 1_000 });
 let lake: TestLake;
 let fleet: readonly Element[];
 
 beforeAll(async () => {
-  service = await startTestService({ vessels: 2, readingsPerDay: 1_000 });
   fleet = JSON.parse(await askService(service, '/metadata/flat/*/*', { version: '2026-09-10' }));
 });
-afterAll(() => service.close());
 beforeEach(async () => {
   service.faults = undefined;
   lake = await newLake();

@@ -1,22 +1,14 @@
 /** Domains that the contract does not list: flat names under a name of their own, wherever `<domain>/<expression>` is. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { seriesCommand, vesselsCommand } from '../../src/cli/commands/catalogue.ts';
 import { checkCommand } from '../../src/cli/commands/check.ts';
 import { systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, QUICK_LIMITS, serviceForTests, VESSEL } from '../helpers/run.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 2_000 });
-});
-afterEach(() => {
-  service.faults = undefined;
-});
-afterAll(() => service.close());
-
+const service = await serviceForTests({ readingsPerDay: 2_000 });
 const clock = { ...systemClock, nowMs: () => Date.parse(`${DATE}T12:00:00Z`) };
 const jobOf = (domain: string): JobFile => ({
   ...{ dataset: 'measurements', vessels: { discover: `${domain}/*/*` } },

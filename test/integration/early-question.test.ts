@@ -1,22 +1,17 @@
 /** The source is asked while a vessel-day is being claimed; what it said then counts only as long as it may. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AppOverrides } from '../../src/app.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { serviceNames } from '../helpers/lake.ts';
-import type { RunExportOptions, TestService } from '../helpers/run.ts';
-import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RunExportOptions } from '../helpers/run.ts';
+import { DATE, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const JOBS = {
   measurements: { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] },
 };
 const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
-});
-afterAll(() => service.close());
-
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 /**
  * Does something before the first claim is put, or once it is put and listed, before the lake is asked anything more; and
  * tells what the service has been asked.

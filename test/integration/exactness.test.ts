@@ -19,6 +19,7 @@ import {
   mustExport,
   newLake,
   OTHER_VESSEL,
+  serviceForTests,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -27,16 +28,14 @@ const FLAT = [`flat/${VESSEL}/*`];
 const ALL = { measurements: MEASUREMENTS };
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 
-let service: TestService;
+const service = await serviceForTests({ vessels: 2, readingsPerDay: 30_000 });
 let inclusive: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ vessels: 2, readingsPerDay: 30_000 });
   inclusive = await startTestService({ seed: 2, readingsPerDay: 30_000, toInclusive: true });
 });
 
 afterAll(async () => {
-  await service.close();
   await inclusive.close();
 });
 

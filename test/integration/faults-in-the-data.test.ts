@@ -1,6 +1,6 @@
 /** A service that tells other things than it has: exact or refused, never wrong; the published day stays. */
 import { rm } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { dayRange, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
@@ -13,7 +13,7 @@ import {
   serviceNames,
   unfinishedFiles,
 } from '../helpers/lake.ts';
-import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake } from '../helpers/run.ts';
 import {
   DATE,
   FEW_EXPRESSIONS,
@@ -21,6 +21,7 @@ import {
   mustExport,
   newLake,
   runExport,
+  serviceForTests,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -31,22 +32,15 @@ const NOON = MIDNIGHT + 12 * MICROS_PER_HOUR;
 const EXACT = { day: DAY, expressions: FEW_EXPRESSIONS };
 const SMALL = { sizes: { rowGroupRows: 600, partBytes: 15_000 }, sliceTargetRows: 700 };
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 28_000 });
 /** A series with readings in every hour, and its name. */
 let series: string;
 let name: string;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 28_000 });
   const names = await serviceNames(service, [`flat/${VESSEL}/Shaft Power`]);
   [[series, name]] = [...names] as [[string, string]];
 });
-
-afterEach(() => {
-  service.faults = undefined;
-});
-
-afterAll(() => service.close());
 
 const of =
   (family: string, fault: Fault): FaultPort =>

@@ -1,6 +1,6 @@
 /** What goes wrong between us and the service costs time, never readings. */
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { RetriableError } from '../../src/core/errors.ts';
 import {
   dayRange,
@@ -28,6 +28,7 @@ import {
   newLake,
   QUICK_LIMITS,
   runExport,
+  serviceForTests,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -37,17 +38,7 @@ const SIZES = { rowGroupRows: 600, partBytes: 15_000 };
 const SMALL = { sizes: SIZES, sliceTargetRows: 500 };
 const STATISTICS = { dataset: 'statistics', window: '10m', aggregations: ['mean', 'min', 'max', 'count'] };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 28_000 });
-});
-
-afterEach(() => {
-  service.faults = undefined;
-});
-
-afterAll(() => service.close());
+const service = await serviceForTests({ readingsPerDay: 28_000 });
 
 /** Export under faults: the day must be exact all the same. */
 async function expectExactUnder(

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
@@ -10,13 +10,14 @@ import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { acceptedKey, detailKey, noteKey } from '../../src/lake/keys.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake } from '../helpers/run.ts';
 import {
   DATE,
   FEW_SERIES,
   mustExport,
   newLake,
   runExport,
+  serviceForTests,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -27,11 +28,10 @@ const THIRD = { ...DAY, date: addDays(DATE, 2) };
 const HOUR_MS = 3_600_000;
 const WAITED_MS = 2 * HOUR_MS + 36 * 60_000;
 
-let service: TestService;
+const service = await serviceForTests();
 let ids: string[];
 
 beforeAll(async () => {
-  service = await startTestService();
   ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
 });
 
@@ -39,8 +39,6 @@ afterEach(() => {
   service.faults = undefined;
   service.hiddenSeries.clear();
 });
-
-afterAll(() => service.close());
 
 /** Credentials that may read so many of the series. */
 function narrow(count: number): void {

@@ -19,6 +19,7 @@ import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
 import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
@@ -247,7 +248,7 @@ async function expectNothingElse(dir: string, vessels: readonly string[], dates:
 
 function startProcess(env: Readonly<Record<string, string>>): FleetProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fleet-child.ts')], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

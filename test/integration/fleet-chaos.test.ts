@@ -13,6 +13,7 @@ import { openFleetBench } from './fleet-bench.ts';
 const s3 = await s3ForTests();
 /** Days of the chaos; two vessels each. */
 const DAYS = Number(process.env.CHAOS_DAYS ?? 9);
+const timeout = isLong ? 300_000 + DAYS * 10_000 : 120_000;
 const FROM = '2026-01-05';
 /** What strikes is shown only where somebody asked for more of it. */
 const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
@@ -21,7 +22,7 @@ const CHAOS: ReadonlySet<Ingredient> = new Set(
   (process.env.CHAOS?.split(',') as Ingredient[] | undefined) ?? [...INGREDIENTS, 'poison'],
 );
 
-describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 300_000 + DAYS * 10_000 }, () => {
+describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout }, () => {
   let bench: FleetBench;
   afterEach(() => bench[Symbol.asyncDispose]());
 

@@ -9,17 +9,17 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
-import type { RunExportOptions, TestService } from '../helpers/run.ts';
+import type { RunExportOptions } from '../helpers/run.ts';
 import {
+  callCli,
   DATE,
   exportEnv,
   FEW_SERIES,
   mustExport,
   newLake,
-  runCli,
   runExport,
+  serviceForTests,
   startCli,
-  startTestService,
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
@@ -28,14 +28,12 @@ import { newTempFolder } from '../helpers/temp.ts';
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const ONE_DAY = ['--from', DATE, '--to', '2026-01-06'];
 
-let service: TestService;
+const service = await serviceForTests();
 let jobsDir: string;
 beforeAll(async () => {
-  service = await startTestService();
   jobsDir = await writeJobs({ measurements: FEW_SERIES });
 });
 afterAll(async () => {
-  await service.close();
   await rm(jobsDir, { recursive: true, force: true });
 });
 
@@ -78,13 +76,10 @@ test.for([
   await makePipe(join(lake.dir, key));
   const env = exportEnv(service, lake.url, jobsDir);
   const [status, verified] = await Promise.all([
-    runCli(['status', ...ONE_DAY], env),
-    runCli(['verify', ...ONE_DAY, '--deep'], env),
+    callCli(['status', ...ONE_DAY], env),
+    callCli(['verify', ...ONE_DAY, '--deep'], env),
   ]);
-  for (const { code, signal } of [status, verified]) {
-    expect(signal).toBeNull();
-    expect([0, 1]).toContain(code);
-  }
+  for (const { code } of [status, verified]) expect([0, 1]).toContain(code);
   const ran = await runExport({ ...options, args: { force: true } });
   expect([0, 1]).toContain(ran.code);
   const said = [status, verified, ran].map(({ stdout, stderr }) => stdout + stderr).join('\n');
@@ -100,59 +95,48 @@ process.once('SIGUSR2', () => {
 });
 `;
 
-test.for([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)(
-  'a second %s ends a process all of whose threads hang in file system calls',
-  async ([name, code]) => {
-    await using lake = await newLake();
-    await using folder = await newTempFolder();
-    await makePipe(join(folder.path, 'hangs'));
-    const hang = join(folder.path, 'hang.mjs');
-    await writeFile(hang, HANG);
-    const stalled = Promise.withResolvers<void>();
-    service.faults = ({ family }) => {
-      if (family !== 'measurements') return undefined;
-      stalled.resolve();
-      return { kind: 'stall', at: 'headers' };
-    };
-    const cli = startCli(['run', ...ONE_DAY], {
-      ...exportEnv(service, lake.url, jobsDir),
-      PIPE: join(folder.path, 'hangs'),
-      NODE_OPTIONS: `--import ${pathToFileURL(hang).href}`,
-    });
-    onTestFinished(() => void cli.process.kill('SIGKILL'));
-    await stalled.promise;
-    cli.process.kill('SIGUSR2');
-    await cli.until('stderr', /hangs/);
-    cli.process.kill(name);
-    await cli.until('stderr', /stopping; once more to stop at once/);
-    cli.process.kill(name);
-    const ended = await cli.ended;
-    service.faults = undefined;
-    // A shell calls the end by a signal 128 and its number.
-    expect(ended.code ?? 128 + constants.signals[ended.signal!]).toBe(code);
-  },
-);
+test('a second signal ends a process all of whose threads hang in file system calls', async () => {
+  await using lake = await newLake();
+  await using folder = await newTempFolder();
+  await makePipe(join(folder.path, 'hangs'));
+  const hang = join(folder.path, 'hang.mjs');
+  await writeFile(hang, HANG);
+  const stalled = Promise.withResolvers<void>();
+  service.faults = ({ family }) => {
+    if (family !== 'measurements') return undefined;
+    stalled.resolve();
+    return { kind: 'stall', at: 'headers' };
+  };
+  const cli = startCli(['run', ...ONE_DAY], {
+    ...exportEnv(service, lake.url, jobsDir),
+    PIPE: join(folder.path, 'hangs'),
+    NODE_OPTIONS: `--import ${pathToFileURL(hang).href}`,
+  });
+  onTestFinished(() => void cli.process.kill('SIGKILL'));
+  await stalled.promise;
+  cli.process.kill('SIGUSR2');
+  await cli.until('stderr', /hangs/);
+  cli.process.kill('SIGINT');
+  await cli.until('stderr', /stopping; once more to stop at once/);
+  cli.process.kill('SIGINT');
+  const ended = await cli.ended;
+  service.faults = undefined;
+  // A shell calls the end by a signal 128 and its number.
+  expect(ended.code ?? 128 + constants.signals[ended.signal!]).toBe(130);
+});
 
 test.skipIf(!canStartOwnRedis())('a second signal does not wait for a Redis that stands still', async () => {
   await using lake = await newLake();
   await using redis = await startOwnRedis();
   const env = { ...exportEnv(service, lake.url, jobsDir), REDIS_URL: redis.url, HTTP_PORT: '0' };
-  for (const [name, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
-    const cli = startCli(['worker'], env);
-    await cli.until('stderr', /is ready/);
-    redis.freeze();
-    cli.process.kill(name);
-    await cli.until('stderr', /stopping; once more/);
-    cli.process.kill(name);
-    expect(await cli.ended).toMatchObject({ code, signal: null });
-    redis.thaw();
-  }
+  const cli = startCli(['worker'], env);
+  await cli.until('stderr', /is ready/);
+  redis.freeze();
+  cli.process.kill('SIGTERM');
+  await cli.until('stderr', /stopping; once more/);
+  cli.process.kill('SIGTERM');
+  expect(await cli.ended).toMatchObject({ code: 143, signal: null });
+  redis.thaw();
 });
 
 test.for([

@@ -1,7 +1,7 @@
 /** A service and a lake whose names steer terminals and have no end: nothing of that reaches a terminal, a note, a receipt. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CommandContext } from '../../src/cli/commands/context.ts';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
 import { planCommand } from '../../src/cli/commands/plan.ts';
@@ -16,8 +16,8 @@ import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { hostileNames, LONG_NAME_CHARS, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { duckRows, lakeFiles, noteOf, receiptOf } from '../helpers/lake.ts';
 import { makeReceipt } from '../helpers/ledger.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, newLake, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile, TestLake } from '../helpers/run.ts';
+import { DATE, newLake, QUICK_LIMITS, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const RANGE = { from: DATE, to: '2026-01-06' };
@@ -26,21 +26,15 @@ const JOBS: Readonly<Record<string, JobFile>> = {
 };
 const OVERRIDES = { clientLimits: QUICK_LIMITS, encoderThreads: 0 as const };
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let lake: TestLake;
 
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
-});
 beforeEach(async () => {
   lake = await newLake();
 });
 afterEach(async () => {
-  service.faults = undefined;
   await lake[Symbol.asyncDispose]();
 });
-afterAll(() => service.close());
-
 /** Every name that metadata gives, but for ids and numbers of vessels, is hostile; one has 300 kB. */
 const cursedMetadata: Fault = {
   kind: 'rewrite',

@@ -1,16 +1,7 @@
 /** A service whose Parquet claims more than it holds: the day fails with what was found, and what is published stays. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { noteOf, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
-import type { TestService } from '../helpers/run.ts';
-import {
-  DATE,
-  FEW_SERIES,
-  mustExport,
-  newLake,
-  runExport,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { DATE, FEW_SERIES, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 import { HOSTILE_BODIES } from '../parquet/read/hostile-parquet-bodies.ts';
 import { withChecksums } from '../parquet/read/page-checksums.ts';
 import { arrowBody } from '../source/decode/arrow-body.ts';
@@ -20,15 +11,7 @@ const JOBS = { measurements: { ...FEW_SERIES, transport: 'parquet' } };
 /** What a time slice of a day is halved to at most, down to a second, with each attempt at one of them. */
 const MAX_REQUESTS = 40;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 2_000 });
-});
-afterEach(() => {
-  service.faults = undefined;
-});
-afterAll(() => service.close());
+const service = await serviceForTests({ readingsPerDay: 2_000 });
 
 test.each([
   // Of a day that counts readings, twice as many are allowed, and 250,000 more.

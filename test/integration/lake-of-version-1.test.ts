@@ -1,14 +1,14 @@
 /** A lake that an older release wrote, in format version 1: read, verified, reconciled, and left alone. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { FORMAT_VERSION, systemClock } from '../../src/core/model/index.ts';
 import { METADATA_COLUMNS } from '../../src/parquet/write/columns.ts';
 import { runVerify } from '../audit/verify/audit-lake.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { duckRows, expectExactDay, lakeFiles, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import {
   DATE,
   FEW_EXPRESSIONS,
@@ -16,7 +16,7 @@ import {
   mustExport,
   newLake,
   QUICK_LIMITS,
-  startTestService,
+  serviceForTests,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -37,14 +37,10 @@ const DAYS = [
   { job: 'statistics', vessel: VESSEL, date: DATE },
 ];
 
-let service: TestService;
+const service = await serviceForTests();
 let lake: TestLake;
 let before: Map<string, Buffer>;
 
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.close());
 beforeEach(async () => {
   lake = await newLake();
   await cp(FIXTURE, lake.dir, { recursive: true, filter: (path) => !path.endsWith('.md') });

@@ -2,15 +2,15 @@
  * A write that comes late changes nothing (I7): each mutation of a vessel-day's export is held past a takeover and a
  * third publish, then let go. `verify` finds nothing, the newest day stays, and every run says the truth.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Layout, VesselDay } from '../../src/core/model/index.ts';
 import { readReceipt } from '../../src/lake/ledger/ledger.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { runVerify } from '../audit/verify/audit-lake.ts';
 import { serviceNames } from '../helpers/lake.ts';
-import type { RanExport, RunExportOptions, TestService } from '../helpers/run.ts';
-import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RanExport, RunExportOptions } from '../helpers/run.ts';
+import { DATE, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
@@ -38,16 +38,13 @@ interface HoldingPlace {
   holding(nth: number): { options: Partial<RunExportOptions>; held: Promise<string>; release(): void };
 }
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let series: string;
 let added = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
 });
-afterAll(() => service.close());
-
 /** The source has one reading more. */
 function addReading(): void {
   service.overlay.addReadings(series, [{ timestampMicros: NOON_MICROS + ++added, valueText: '1.5' }]);

@@ -1,7 +1,7 @@
 /** The metadata dataset: what the service says today, a snapshot only when it has changed, never a made-up past. */
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiVersion, Clock } from '../../src/core/model/index.ts';
 import { systemClock } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
@@ -15,20 +15,14 @@ import {
   unfinishedFiles,
 } from '../helpers/lake.ts';
 import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
-import { mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import { mustExport, newLake, runExport, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
 
 const JOBS: Record<string, JobFile> = {
   metadata: { dataset: 'metadata', select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] },
 };
 const day = (date: string) => ({ job: 'metadata', vessel: VESSEL, date });
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-});
-
-afterAll(() => service.close());
+const service = await serviceForTests();
 
 /** Noon of a date; time goes on from there. */
 function clockAt(date: string): Clock {

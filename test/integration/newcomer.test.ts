@@ -4,27 +4,21 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { duckRows } from '../helpers/lake.ts';
-import type { TestService } from '../helpers/run.ts';
-import { startProgram, startTestService } from '../helpers/run.ts';
+import { serviceForTests, startProgram } from '../helpers/run.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
 const BIN = resolve(import.meta.dirname, '../../src/bin.js');
 
-let service: TestService;
+const service = await serviceForTests({ vessels: 2 });
 let folder: TempFolder;
-beforeAll(async () => {
-  service = await startTestService({ vessels: 2 });
-});
 beforeEach(async () => {
   folder = await newTempFolder();
 });
 afterEach(() => folder.remove());
-afterAll(() => service.close());
-
 function hasTerminals(): boolean {
   if (spawnSync('script', ['--version']).status === 0) return true;
   const reason = "no 'script' of util-linux on PATH, which opens terminals";
@@ -44,7 +38,7 @@ async function typed(
     env: { PATH: process.env.PATH, TERM: 'xterm', NO_COLOR: '1' },
     stdio: ['pipe', 'pipe', 'inherit'],
     // A question that nobody expected would wait for ever.
-    timeout: 240_000,
+    timeout: 50_000,
   });
   let seen = '';
   let from = 0;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { formatVesselDay } from '../../src/core/model/index.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { RunningCli, TestLake, TestService } from '../helpers/run.ts';
@@ -55,7 +56,13 @@ describe.skipIf(redis === undefined)('people are told', () => {
 
   /** In a process of its own. */
   function startProcess(plan: FleetChildPlan) {
-    const env = { ...bench.env, HTTP_PORT: '0', LOG_LEVEL: 'info', FLEET_CHILD: JSON.stringify(plan) };
+    const env = {
+      ...bench.env,
+      ...COMPILE_CACHE,
+      HTTP_PORT: '0',
+      LOG_LEVEL: 'info',
+      FLEET_CHILD: JSON.stringify(plan),
+    };
     const started = startProgram([process.execPath, join(import.meta.dirname, 'fleet-child.ts')], env);
     children.add(started);
     return started;

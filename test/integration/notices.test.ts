@@ -1,6 +1,6 @@
 /**
- * Every failure of the table "What becomes of a vessel-day that fails" (docs/operating.md) is made to happen, and gives
- * exactly one message and one recovery.
+ * Every row of the table "What becomes of a vessel-day that fails" (docs/operating.md) is made to happen, and gives exactly
+ * one message and one recovery. Which error is in which row: test/fleet/queue/settle-job.test.ts.
  */
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -122,10 +122,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
 
   test.for<[what: string, fault: Fault, families?: string[]]>([
     ['5xx', { kind: 'status', status: 500 }],
-    ['404', { kind: 'status', status: 404 }],
-    ['403', { kind: 'status', status: 403 }],
-    ['a status that nobody foresaw', { kind: 'status', status: 418 }],
-    ['a page that is no JSON', { kind: 'garbage', body: '<html>', contentType: 'text/html' }],
     ['counts that disagree', { kind: 'statistics-counts', offset: 1 }, ['statistics']],
   ])('of a vessel-day that fails by %s, and recovers with the next firing', async ([, fault, families]) => {
     answer(fault, families);
@@ -134,31 +130,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectFailure('failed/measurements');
     service.faults = undefined;
     bench.listener.news();
-    await nextFiring();
-    await expectRecovery('failed/measurements');
-  });
-
-  test('of a page that is no Parquet', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open({ ...JOB, transport: 'parquet', since: NIGHT.date });
-    // It begins and ends as one.
-    const body = `PAR1${'no Parquet '.repeat(50)}\u0010\0\0\0PAR1`;
-    answer({ kind: 'garbage', body, contentType: 'application/vnd.apache.parquet' }, ['measurements']);
-    bench.work();
-    await bench.look();
-    await expectFailure('failed/measurements');
-    expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ code: 'bad-parquet' });
-    service.faults = undefined;
-    await nextFiring();
-    await expectRecovery('failed/measurements');
-  });
-
-  test('of an expression that matches nothing', async () => {
-    for (const id of series) service.hiddenSeries.add(id);
-    bench.work();
-    await bench.look();
-    await expectFailure('failed/measurements');
-    service.hiddenSeries.clear();
     await nextFiring();
     await expectRecovery('failed/measurements');
   });
@@ -222,10 +193,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
 
   test.for<[what: string, fault: Fault]>([
     ['a question that the service calls wrong (400)', { kind: 'status', status: 400 }],
-    ['a question that the service calls wrong (406)', { kind: 'status', status: 406 }],
-    ['a question that the service calls wrong (413)', { kind: 'status', status: 413 }],
-    ['a question that the service calls wrong (414)', { kind: 'status', status: 414 }],
-    ['a question that the service calls wrong (415)', { kind: 'status', status: 415 }],
     [
       'a record that breaks the contract',
       { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' },

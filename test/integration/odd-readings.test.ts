@@ -6,26 +6,32 @@ import { dayRange, MICROS_PER_DAY, MICROS_PER_HOUR } from '../../src/core/model/
 import { objectKey } from '../../src/lake/keys.ts';
 import { expectExactDay, lakeReadings, serviceNames } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
-import { DATE, MEASUREMENTS, mustExport, newLake, startTestService, VESSEL } from '../helpers/run.ts';
+import {
+  DATE,
+  MEASUREMENTS,
+  mustExport,
+  newLake,
+  serviceForTests,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const NOON = dayRange(DATE).fromMicros + 12 * MICROS_PER_HOUR;
 const MIDNIGHT = dayRange(DATE).fromMicros;
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_500 });
 let inclusive: TestService;
 /** Series of which the overlay's readings are the only ones. */
 let bare: string[];
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_500 });
   inclusive = await startTestService({ readingsPerDay: 1_500, toInclusive: true });
   bare = [...(await serviceNames(service, [`flat/${VESSEL}/*`])).keys()].slice(0, 12);
   for (const id of bare) for (const one of [service, inclusive]) one.overlay.removeReadings(id);
 });
 
 afterAll(async () => {
-  await service.close();
   await inclusive.close();
 });
 

@@ -1,16 +1,16 @@
 /** Expressions that match no series: a service that is ill says so too, so that only a job may call it fine. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { expectExactDay, noteOf, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import type { JobFile, TestLake } from '../helpers/run.ts';
 import {
   DATE,
   mustExport,
   newLake,
   QUICK_LIMITS,
   runExport,
-  startTestService,
+  serviceForTests,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -30,12 +30,8 @@ const NOTHING: readonly (readonly [string, Fault])[] = [
   ['an empty list', { kind: 'garbage', body: '[]', contentType: 'application/json' }],
 ];
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 2_000 });
 let lake: TestLake;
-beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 2_000 });
-});
-afterAll(() => service.close());
 beforeEach(async () => {
   service.faults = undefined;
   lake = await newLake();

@@ -19,16 +19,24 @@ import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { DATE, FEW_SERIES, mustExport, newLake, runCli, startTestService, VESSEL } from '../helpers/run.ts';
+import {
+  DATE,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  runCli,
+  serviceForTests,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const redis = await redisForTests();
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const DATES = { from: DATE, to: addDays(DATE, 1) };
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let other: TestService;
 let lake: TestLake;
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   other = await startTestService({ readingsPerDay: 1_000, seed: 2 });
 });
 beforeEach(async () => {
@@ -37,7 +45,6 @@ beforeEach(async () => {
   return () => lake[Symbol.asyncDispose]();
 });
 afterAll(async () => {
-  await service.close();
   await other.close();
   await redis?.stop();
 });
@@ -125,7 +132,10 @@ test('the demo writes nowhere but into a lake of its own, which takes nothing el
     { JOBS_DIR: 'none', LAKE_URL: lake.url },
     own.dir,
   );
-  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('15 vessel-days: 15 published') });
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/15 vessel-days: 15 published[\s\S]*DuckDB on the lake/),
+  });
   const files = await lakeFiles(folder);
   const file = JSON.parse(String(files.get(LAKE_KEY)));
   expect(file).toMatchObject({ madeUp: true, sources: { measurements: 'made-up:demo' } });

@@ -1,41 +1,34 @@
 /** Series that the vessel's expressions list, and that metadata say to be another vessel's. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { askService, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import type { JobFile, TestLake } from '../helpers/run.ts';
 import {
   DATE,
   FEW_SERIES,
   newLake,
   OTHER_VESSEL,
   runExport,
-  startTestService,
+  serviceForTests,
   VESSEL,
 } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const dayAfter = (days: number) => ({ ...DAY, date: addDays(DATE, days) });
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let names: [id: string, name: string][];
 /** What metadata say of the vessel's series, as the service answers. */
 let metadata: { timeSeriesId: string; vessel: { imo: string } }[];
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   names = [...(await serviceNames(service, [`flat/${VESSEL}/S*`]))].sort();
   metadata = JSON.parse(await askService(service, `/metadata/flat/${VESSEL}/S*`, { version: '2026-09-10' }));
 });
-
-afterEach(() => {
-  service.faults = undefined;
-});
-
-afterAll(() => service.close());
 
 /** Metadata say from now on that so many of the series are another vessel's. */
 function giveAway(count: number): void {

@@ -1,12 +1,12 @@
 /** `plan` before a backfill: near what the backfill then takes, and nothing is written. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RangeOptions } from '../../src/cli/commands/dates.ts';
 import { planCommand } from '../../src/cli/commands/plan.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile } from '../helpers/run.ts';
+import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const FROM = '2026-01-05';
 const TO = addDays(FROM, 10);
@@ -17,12 +17,7 @@ const JOB: JobFile = {
   select: ['flat/{vessel}/*'],
 };
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ vessels: 2, readingsPerDay: 2_000 });
-});
-afterAll(() => service.close());
-
+const service = await serviceForTests({ vessels: 2, readingsPerDay: 2_000 });
 async function plan(
   lakeUrl: string,
   options: RangeOptions & { json?: boolean } = {},

@@ -16,8 +16,8 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { copyLake, runVerify } from '../audit/verify/audit-lake.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
-import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const JOBS = {
   measurements: { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] },
@@ -28,18 +28,16 @@ const dayOf = (date: string) => ({ job: 'measurements', vessel: VESSEL, date });
 /** What waits for five seconds waits for a moment. */
 const HASTY: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let sound: TestLake;
 let lake: Awaited<ReturnType<typeof copyLake>>;
 let store: ObjectStore;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   sound = await newLake();
   for (const date of [DATE, DATE_2]) await mustExport(options(sound.url, { from: date }));
 });
 afterAll(async () => {
-  await service.close();
   await sound[Symbol.asyncDispose]();
 });
 beforeEach(async () => {

@@ -43,7 +43,7 @@ async function exportAll(service: RunningService, lake: TestLake): Promise<void>
 }
 
 beforeAll(async () => {
-  original = await startTestService({ vessels: 2, readingsPerDay: 6_000, seed: 11 });
+  original = await startTestService({ vessels: 2, readingsPerDay: 1_500, seed: 11 });
   [first, second] = [await newLake(), await newLake()];
   await exportAll(original, first);
   mirror = await startService({

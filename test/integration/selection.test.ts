@@ -1,11 +1,10 @@
 /** What `select` selects: each series once, only the vessel's own, under the name of the first expression. */
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { objectKey } from '../../src/lake/keys.ts';
 
 import { expectExactDay, lakeReadings, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { TestService } from '../helpers/run.ts';
 import {
   DATE,
   FEW_EXPRESSIONS,
@@ -15,20 +14,18 @@ import {
   newLake,
   OTHER_VESSEL,
   runExport,
+  serviceForTests,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
-let service: TestService;
+const service = await serviceForTests({ vessels: 2, readingsPerDay: 4_000 });
 let ids: string[];
 
 beforeAll(async () => {
-  service = await startTestService({ vessels: 2, readingsPerDay: 4_000 });
   ids = [...(await serviceNames(service, [`flat/${VESSEL}/*`])).keys()];
 });
-
-afterAll(() => service.close());
 
 /** Export the day with these expressions; its readings, and whether the lake equals the service. */
 async function exportSelection(select: readonly string[], env: Record<string, string> = {}) {

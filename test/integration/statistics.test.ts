@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { ApiVersion } from '../../src/core/model/index.ts';
 import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
@@ -15,22 +15,27 @@ import {
   serviceNames,
   unfinishedFiles,
 } from '../helpers/lake.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile } from '../helpers/run.ts';
+import {
+  DATE,
+  mustExport,
+  newLake,
+  runExport,
+  serviceForTests,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const DAY = { job: 'statistics', vessel: VESSEL, date: DATE };
 const ALL =
   'avg,count,delta,first_time,first_val,integral,kurtosis,last_time,last_val,max,mean,min,skewness,stddev,sum,var';
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 5_000 });
 let names: Map<string, string>;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 5_000 });
   names = await serviceNames(service, [`flat/${VESSEL}/*`]);
 });
-
-afterAll(() => service.close());
 
 function job(more: JobFile): Record<string, JobFile> {
   return { statistics: { dataset: 'statistics', select: ['flat/{vessel}/*'], window: '1h', ...more } };

@@ -1,14 +1,14 @@
 /** A job that asks for a stronger proof than its published days have. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { expectExactDay, receiptOf } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import {
   DATE,
   FEW_EXPRESSIONS,
@@ -16,19 +16,15 @@ import {
   mustExport,
   newLake,
   QUICK_LIMITS,
-  startTestService,
+  serviceForTests,
   VESSEL,
 } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const ONE_DAY = { from: DATE, to: addDays(DATE, 1), json: true };
 
-let service: TestService;
+const service = await serviceForTests();
 let lake: TestLake;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.close());
 beforeEach(async () => {
   lake = await newLake();
 });

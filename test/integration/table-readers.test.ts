@@ -22,7 +22,7 @@ import type { TestBucket } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 
 const openClickHouse = clickHouseForTests();
 const clickHouse = openClickHouse?.();
@@ -72,7 +72,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     service = await startTestService({ readingsPerDay: 1_000, vessels: 2 });
     [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
     bucket = await s3!.newBucket();
-    temp = await newTempFolder();
+    temp = await newMemoryFolder();
     const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
     const credentials = { accessKeyId, secretAccessKey };
     store = createS3Store({ bucket: bucket.bucket, endpoint, region, credentials, prefix: 'lake' });

@@ -27,7 +27,7 @@ import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
 import { acceptService, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 import type { Reading } from '../parquet/write/lake-file.ts';
 
 let service: TestService;
@@ -179,7 +179,7 @@ describe('rows changed together with their receipt', () => {
   });
 
   test('a lake whose folder is named with what means something in patterns is read back', async () => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const dir = join(folder.path, "ships [old] * ?'s");
     await cp(sound.dir, dir, { recursive: true, preserveTimestamps: true });
     const { code, found } = await runVerify({ lakeUrl: pathToFileURL(dir).href, service, deep: true });
@@ -414,7 +414,7 @@ describe('when the service cannot be asked', () => {
   test('vessel-days are not verified, and said so', async () => {
     service.faults = ({ family }) =>
       family === 'statistics' ? { kind: 'status', status: 500, message: 'oops' } : undefined;
-    await using temp = await newTempFolder();
+    await using temp = await newMemoryFolder();
     try {
       const env = { TEMP_DIR: temp.path };
       const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true, env });
@@ -445,7 +445,7 @@ describe('when the service cannot be asked', () => {
 
   test('an interrupted verify leaves no temp folder', async () => {
     const stop = new AbortController();
-    await using temp = await newTempFolder();
+    await using temp = await newMemoryFolder();
     service.faults = ({ family }) => {
       if (family !== 'statistics') return undefined;
       stop.abort(new CancelledError('interrupted'));

@@ -9,14 +9,14 @@ import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
 
 const HERE = 'https://api.example.com/acme';
 const OTHER = { code: 'other-source' };
 let folder: TempFolder;
 let store: ObjectStore;
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
 });
 afterEach(() => folder.remove());

@@ -9,7 +9,7 @@ import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
 
 const JOB = 'measurements';
 const DAY = { job: JOB, vessel: 'IMO9321483', date: '2026-01-05' };
@@ -19,7 +19,7 @@ let store: ObjectStore;
 let looks = 0;
 
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   const local = createLocalStore(folder.path);
   looks = 0;
   store = {

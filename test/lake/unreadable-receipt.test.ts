@@ -42,6 +42,7 @@ import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { type LakeApp, openLakeApp } from '../helpers/lake-app.ts';
 import { DATE, startTestService, type TestService } from '../helpers/run.ts';
 import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
+import { isLong } from '../helpers/tiers.ts';
 import { viewStatementsOf } from '../query/views/view-lake.ts';
 
 const FLEET = { seed: 1, vessels: 4, readingsPerDay: 1_000 };
@@ -57,6 +58,11 @@ const JOBS: Readonly<Record<string, JobDefinition>> = {
 const BAD_DAYS: readonly VesselDay[] = Object.keys(JOBS).map((job) => ({ job, vessel: BAD, date: DATE }));
 const [MEASURED] = BAD_DAYS as [VesselDay];
 
+/** Those that read with the one parser see no more than its codes; these read whole. */
+const [EVERY_BADNESS, SOME] = [
+  ['run', 'sql', 'the printed views'],
+  ['cut', 'without one', 'newer'],
+];
 /** Engines of others see whether a file is JSON, and its version: the rest is for verify to say. */
 const SEEN_BY_VIEWS = ['cut', 'empty', 'no object', 'without members', 'newer', 'much newer'];
 
@@ -456,6 +462,7 @@ describe('one bad receipt', () => {
       sound.set(name, await read(app, copy.path));
     }
     for (const [what, [code, bytesOf]] of Object.entries(BADNESS)) {
+      if (!isLong && !EVERY_BADNESS.includes(name) && !SOME.includes(what)) continue;
       if (name === 'the printed views' && !SEEN_BY_VIEWS.includes(what)) continue;
       await using copy = await copyWith((path, receipt) => writeFile(path, bytesOf(receipt)));
       const before = await Promise.all(

@@ -175,7 +175,7 @@ export const windowsSql = (columns: readonly NamedColumn[], range: TimeRange) =>
       const column = duckdbText.quote(name);
       return type.startsWith('TIMESTAMP') ? sql`epoch_us(${column})` : column;
     });
-  const all = joinSql([sql`epoch_us("timestamp")`, sql`time_series_id`, ...values], sql`, `);
+  const all = joinSql([sql`epoch_us("timestamp")`, sql`time_series_id`, ...values]);
   return sql`SELECT ${all} FROM ${file}
     WHERE epoch_us("timestamp") >= ${range.fromMicros} AND epoch_us("timestamp") < ${range.toMicros}`;
 };

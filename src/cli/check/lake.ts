@@ -10,8 +10,7 @@ import { createLakeLayout } from '../../lake/layout.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import { openStore, parseLakeUrl } from '../../store/open-store.ts';
-import type { ObjectStore } from '../../store/store.ts';
-import { UNFIT } from '../../store/store.ts';
+import { type ObjectStore, UNFIT } from '../../store/store.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
@@ -24,14 +23,12 @@ interface Probe extends LakeUse {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly lakeUrl: string;
-  /** A name that nobody has. */
   readonly key: string;
 }
 
 const keysOf = ({ key }: Probe) => [key, `${key}-absent`, `${key}-parts`];
 const BYTES = Buffer.from('written by vessel-export check; may be removed\n');
 const OTHER_BYTES = Buffer.from('written by vessel-export check, by another writer\n');
-/** Less than this is no room for an export. */
 const MIN_FREE_BYTES = 1 << 30;
 const STAND_IN =
   'a look before and after stands in for it, which leaves a moment in which two writers may meet';

@@ -1,7 +1,8 @@
 /** Is there anybody at an address: its name, its port, its certificate. One thing after the other, as a client meets them. */
 import { lookup } from 'node:dns/promises';
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { connect, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { cleanForeignText, messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
@@ -46,7 +47,10 @@ async function name({ host, setting, clock }: Place): Promise<Finding> {
 async function connection({ host, port, setting, clock }: Place): Promise<Finding> {
   const where = `port ${port} of ${host}`;
   try {
-    await inTime(clock, where, (signal) => opened(connect({ host, port, signal }), 'connect'));
+    await inTime(clock, where, async (signal) => {
+      const socket = connect({ host, port, signal });
+      await once(socket, 'connect').finally(() => socket.destroy());
+    });
     return `${where} is open`;
   } catch (error) {
     const advice = `check ${setting}, that the service runs, and what firewalls let through`;
@@ -60,10 +64,9 @@ async function tls({ host, port, setting, clock }: Place): Promise<Finding> {
   try {
     await inTime(clock, `TLS with ${host}`, async (signal) => {
       const socket = connectTls({ host, port, ...servername });
-      signal.addEventListener('abort', () => socket.destroy(), { once: true });
-      await opened(socket, 'secureConnect', () => {
-        validTo = Date.parse(socket.getPeerCertificate().valid_to);
-      });
+      const look = () => Date.parse(socket.getPeerCertificate().valid_to);
+      const opened = once(socket, 'secureConnect', { signal }).then(look);
+      validTo = await opened.finally(() => socket.destroy());
     });
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
@@ -84,19 +87,6 @@ async function tls({ host, port, setting, clock }: Place): Promise<Finding> {
   if (days >= CERTIFICATE_DAYS) return `the certificate of ${host} verifies, ${until}`;
   const found = `the certificate of ${host} is valid ${until} only: tell the operator of the service`;
   return warning('certificate-ends', found);
-}
-
-/** Resolves when the socket is open, after `look` has had its look; the socket is closed then. */
-function opened(socket: Socket | TLSSocket, event: string, look: () => void = () => {}): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once('error', reject);
-    socket.once('close', () => reject(new Error('the connection was closed')));
-    socket.once(event, () => {
-      look();
-      socket.destroy();
-      resolve();
-    });
-  });
 }
 
 function reasonOf(error: unknown): string {

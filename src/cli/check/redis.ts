@@ -6,7 +6,6 @@ import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.t
 
 /** A refused connection is tried again for so long: Redis may be starting. */
 const CONNECT_PATIENCE_MS = 2_500;
-/** A queue that is nearly out of memory. */
 const FULL_SHARE = 0.9;
 
 export async function* checkRedis(

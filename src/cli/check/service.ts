@@ -123,7 +123,6 @@ async function* ask(
   }
 }
 
-/** What went wrong; undefined: the first bytes of an answer came. */
 async function askMetadata(client: QueryClient, expression: string, signal: AbortSignal): Promise<unknown> {
   try {
     await client.exchange(

@@ -1,15 +1,15 @@
 /** `vessels` and `series`: what there is at the service, or in the lake, in the words of a job's `select`. */
 import { type AppOverrides, openClient } from '../../app.ts';
 import { usageError } from '../../core/errors.ts';
-import { type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
-import { expressionOf, isAbout, type SeriesEntry } from '../../query/catalogue/entries.ts';
+import { formatCount, type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
+import { expressionOf, isAbout, type SeriesEntry, type VesselEntry } from '../../query/catalogue/entries.ts';
 import { type LakePorts, listLakeSeries, listLakeVessels } from '../../query/catalogue/from-lake.ts';
 import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
 import { listServiceSeries, listServiceVessels } from '../../query/catalogue/from-service.ts';
 import { loadServiceConfig } from '../../runtime/config/config.ts';
-import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
+import { formatTable, widthOf } from '../terminal/format.ts';
 import { csvLine } from '../terminal/query-view.ts';
-import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
+import { type Colours, paint, roomOn, type Screen, writeLines } from '../terminal/screen.ts';
 import type { Command, CommandContext, JsonOption } from './command.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } from './command.ts';
 
@@ -49,7 +49,6 @@ export const vesselsCommand: Command<[CatalogueOptions]> = async (context, optio
   return EXIT_OK;
 };
 
-/** Exit code 1 where none is found. */
 export const seriesCommand: Command<[string | undefined, SeriesOptions]> = async (
   context,
   written,
@@ -109,7 +108,6 @@ async function ask<T>(
   return askService({ client, clock, log, concurrency, signal: context.signal }, jobs).finally(close);
 }
 
-/** A column for each domain that any of them has a name in. */
 function writeSeriesCsv(stdout: Screen, entries: readonly SeriesEntry[]): void {
   const domains = [...new Set(entries.flatMap(({ names }) => [...names.keys()]))].sort();
   const head = ['vessel', 'vessel_name', 'select', 'unit', 'range_low', 'range_high', 'type', 'last_time'];
@@ -131,4 +129,62 @@ function writeCsv(screen: Screen, head: readonly string[], rows: readonly CsvRow
 
 function isoOrNull(micros: number | null): string | null {
   return micros === null ? null : microsToIso(micros);
+}
+
+const NONE = '-';
+
+function formatVessels(entries: readonly VesselEntry[], columns: number): string {
+  const rows = entries.map(({ vessel, name, series, lastMicros, jobs }) => [
+    ...[vessel, name ?? NONE, series, timeOf(lastMicros), jobs.join(', ') || NONE],
+  ]);
+  return formatTable([['vessel', 'name', 'series', 'last reading', 'jobs'], ...rows], columns);
+}
+
+const VALUE_CHARS = 24;
+
+const HEAD = ['select', 'unit', 'range', 'type', 'last reading', 'value', 'jobs', 'other names'];
+const LEFT_OUT = 'The names in other domains are left out, for want of room: --json and --csv have them.';
+
+/** A table for each vessel; without the names in other domains where `columns` do not hold them. */
+function formatSeries(entries: readonly SeriesEntry[], columns: number, colours: Colours): string {
+  const byVessel = [...Map.groupBy(entries, ({ vessel }) => vessel)];
+  const whole = byVessel.map(([, ofVessel]) => [HEAD, ...ofVessel.map(rowOf)]);
+  const isWide = whole.some((rows) => Math.max(...formatTable(rows).split('\n').map(widthOf)) > columns);
+  const tables = isWide ? whole.map((rows) => rows.map((row) => row.slice(0, -1))) : whole;
+  const blocks = byVessel.map(([vessel, ofVessel], at) => {
+    const name = ofVessel[0]!.vesselName;
+    const title = `${vessel ?? 'of no vessel'}${name === null ? '' : ` ${name}`}: ${formatCount(ofVessel.length)} series`;
+    return `${paint(colours, 'bold', title)}\n${formatTable(tables[at]!, columns)}`;
+  });
+  return [...blocks, ...(isWide ? [LEFT_OUT] : [])].join('\n\n');
+}
+
+function rowOf(entry: SeriesEntry): string[] {
+  const { unit, type, lastMicros, lastValue, jobs } = entry;
+  const cells = [unit ?? NONE, rangeOf(entry), type ?? NONE, timeOf(lastMicros), shortValue(lastValue)];
+  return [expressionOf(entry), ...cells, jobs.join(', ') || NONE, otherNames(entry)];
+}
+
+function rangeOf({ rangeLow, rangeHigh }: SeriesEntry): string {
+  return rangeLow === null && rangeHigh === null ? NONE : `${rangeLow ?? ''} to ${rangeHigh ?? ''}`.trim();
+}
+
+function timeOf(micros: number | null): string {
+  return micros === null ? NONE : `${microsToIso(micros).slice(0, 19)}Z`;
+}
+
+function shortValue(json: string | null): string {
+  if (json === null) return NONE;
+  return json.length > VALUE_CHARS ? `${json.slice(0, VALUE_CHARS - 1)}…` : json;
+}
+
+/** As they would stand in `select`, but for the one that is shown already. */
+function otherNames(entry: SeriesEntry): string {
+  const shown = expressionOf(entry);
+  const others = [...entry.names].map(([domain, name]) =>
+    name.startsWith(`${entry.vessel}/`)
+      ? `${domain}/{vessel}${name.slice(entry.vessel!.length)}`
+      : `${domain}/${name}`,
+  );
+  return others.filter((name) => name !== shown).join(' ') || NONE;
 }

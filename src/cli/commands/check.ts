@@ -7,7 +7,6 @@ import type { CheckResult } from '../check/result.ts';
 import { formatChecks, formatCheckTotals } from '../terminal/check-view.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, type JsonOption, type Names, openOutput } from './command.ts';
 
-/** Exit code 1 where anything has failed. */
 export const checkCommand: Command<[Names, JsonOption]> = async (context, names, options, overrides = {}) => {
   const { clock = systemClock } = overrides;
   const { stdout, env, envFile } = context;

@@ -6,9 +6,11 @@
  * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
  * printed is no whole JSON.
  */
+import { once } from 'node:events';
 import type { AppOverrides } from '../../app.ts';
+import { endsWithin } from '../../core/concurrency.ts';
 import { usageError } from '../../core/errors.ts';
-import { cleanMessage } from '../../core/model/index.ts';
+import { cleanMessage, type Log, systemClock } from '../../core/model/index.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
 import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { checkSources } from '../../lake/lake-file.ts';
@@ -38,7 +40,6 @@ export function readConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFi
   return loadConfig(env, undefined, envFile);
 }
 
-/** The same, for commands that ask nothing of the service. */
 export function readLakeConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): LakeConfig {
   return loadLakeConfig(env, undefined, envFile);
 }
@@ -131,6 +132,18 @@ export async function expectOwnLake(
 ): Promise<void> {
   await checkSources(store, url === undefined ? undefined : { url }, [job]);
 }
+
+/** Waits for the signal, then for the end of `close`; whatever is still being answered, the process ends soon after. */
+export async function untilStopped(
+  signal: AbortSignal,
+  log: Log,
+  close: () => Promise<unknown>,
+  lateText = 'some answers did not end; the process ends without them',
+): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+  if (!(await endsWithin(close(), STOP_MS, systemClock))) log.warn({ afterMs: STOP_MS }, lateText);
+}
+const STOP_MS = 4_000;
 
 export interface OutputOptions {
   readonly json?: boolean;

@@ -6,7 +6,6 @@ import { paint, roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { type CommandContext, EXIT_OK, type JsonOption, openOutput } from './command.ts';
 import { EXIT_USAGE } from './context.ts';
 
-/** Exit code 2 when any setting or job is wrong. */
 export function configCommand(context: CommandContext, options: JsonOption): number {
   const { settings, jobs, faults, warnings } = showSettings(context.env, context.envFile);
   const { stdout, stderr } = context;

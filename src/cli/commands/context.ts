@@ -7,11 +7,8 @@ import { createLog } from '../../runtime/log.ts';
 import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
 export interface CommandContext {
-  /** With what a file of settings adds to it. */
   readonly env: NodeJS.ProcessEnv;
-  /** That file, where there is one. */
   readonly envFile?: EnvFile | undefined;
-  /** Absent where nobody can be asked. */
   readonly stdin?: NodeJS.ReadStream | undefined;
   readonly stdout: Screen;
   readonly stderr: Screen;
@@ -32,9 +29,7 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
-/** Who read the output has gone: as of a process that SIGPIPE ends. */
 export const EXIT_NO_READER = 141;
-/** Told twice to end: as of a process that SIGTERM ends. */
 export const EXIT_TERMINATED = 143;
 
 /** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */

@@ -33,7 +33,6 @@ export interface Dates {
   /** UTC dates, `to` exclusive. */
   readonly from: string;
   readonly to: string;
-  /** What they are, where none was given. */
   readonly meaning?: string;
 }
 

@@ -16,7 +16,6 @@ export interface Sample {
 type SampledSeries = ReturnType<typeof sampled>;
 
 const SERIES = 3;
-/** What fleet engineers ask for first. */
 const LIKED = [
   [/^speed over ground$/i, /speed/i],
   [/^shaft power$/i, /power/i],

@@ -26,7 +26,6 @@ interface InitOptions extends InitAnswers {
   readonly check: boolean;
 }
 
-/** Ask, check, write; exit code 1 where the check has failed and nothing was written. */
 export async function initCommand(context: CommandContext, options: InitOptions): Promise<number> {
   if (!JOB_NAME.test(options.job))
     throw usageError(`--job: got '${options.job}', expected small letters, digits, '-' and '_'`);
@@ -95,7 +94,6 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
   }
 }
 
-/** The environment as it will be, with the answers in the place of what was known. */
 function withAnswers(env: Environment, values: Values): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !INIT_VARIABLES.includes(name));
   return { ...Object.fromEntries(others), ...values };
@@ -140,7 +138,6 @@ async function writeSettings(path: string, values: Values): Promise<void> {
   }
 }
 
-/** The path of the job, and whether it was there already. */
 async function writeJob(folder: string, { job, overwrite = false }: InitOptions, sample: Sample | undefined) {
   const path = join(folder, `${job}.yaml`);
   try {

@@ -277,10 +277,7 @@ export const RESULTS = {
       }),
     },
   },
-  'schedule-once': {
-    summary: {},
-    lists: { jobs: shape({ job, enqueued: vesselDays, ...waiting }) },
-  },
+  'schedule-once': { summary: {}, lists: { jobs: shape({ job, enqueued: vesselDays, ...waiting }) } },
   vessels: {
     summary: {},
     lists: {

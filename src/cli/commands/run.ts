@@ -70,7 +70,6 @@ function rowsOf(results: readonly DayResult[]): number {
   return results.reduce((sum, { rows = 0 }) => sum + rows, 0);
 }
 
-/** The summary, and what did not go well. */
 function describeResults(results: readonly DayResult[]): string {
   const bad = results.filter(({ code }) => code !== undefined);
   const rows = bad.map(({ day, status, code }) => [`  ${formatVesselDay(day)}`, status, code ?? '']);

@@ -1,10 +1,8 @@
 /** `service`: serve the query API until interrupted. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
 import { JOB_NAME, systemClock, VESSEL_ID, type VesselDay } from '../../core/model/index.ts';
 import { readLayout } from '../../lake/lake-file.ts';
@@ -14,10 +12,7 @@ import type { ServiceClient } from '../../service/http/credentials.ts';
 import { startService } from '../../service/service.ts';
 import { createLocalStore } from '../../store/local/local.ts';
 import { writeJson, writeLines } from '../terminal/screen.ts';
-import { type CommandContext, commandLog, EXIT_OK } from './command.ts';
-
-/** From the signal to the end of the process, whatever is being answered. */
-const STOP_MS = 4_000;
+import { type CommandContext, commandLog, EXIT_OK, untilStopped } from './command.ts';
 
 interface ServiceCommandOptions {
   readonly host: string;
@@ -62,9 +57,8 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
   const { baseUrl, authUrl, clientId, clientSecret } = service;
   const secret = clients === undefined && { clientSecret };
   writeJson(context.stdout, { baseUrl, authUrl, clientId, ...secret });
-  if (!signal.aborted) await once(signal, 'abort');
-  if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
-    log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
+  const lateText = 'some work did not stop; the process ends without it';
+  await untilStopped(signal, log, () => service.close(), lateText);
   return EXIT_OK;
 }
 

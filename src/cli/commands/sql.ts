@@ -91,7 +91,6 @@ export function splitStatements(text: string): string[] {
   return statements.filter((one) => !isBlank(one)).map((one) => one.trim());
 }
 
-/** Until the input ends. */
 async function askQueries(context: CommandContext, session: LakeSession, input: NodeJS.ReadStream) {
   const { stdout, stderr, signal } = context;
   const how = "Queries end with ';'. SHOW TABLES; lists the views, Ctrl-C stops a query, Ctrl-D leaves.";

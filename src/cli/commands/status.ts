@@ -18,7 +18,6 @@ export interface StatusOptions extends RangeOptions, OutputOptions {
   readonly discover?: boolean;
 }
 
-/** Columns where stdout is no terminal. */
 const DEFAULT_COLUMNS = 120;
 
 export const statusCommand: Command<[Names, StatusOptions]> = async (

@@ -18,7 +18,6 @@ const MAX_DEEP_AT_ONCE = 4;
 /** Without it the store's latency is what takes time, and each vessel-day holds a range of 4 MiB. */
 const MIN_AT_ONCE = 8;
 
-/** Exit code 0 without a finding. */
 export const verifyCommand: Command<[jobNames: readonly string[], VerifyOptions]> = async (
   context,
   jobNames,
@@ -74,11 +73,9 @@ export const verifyCommand: Command<[jobNames: readonly string[], VerifyOptions]
 interface Gathered {
   dates?: Dates;
   unknownJobs: string[];
-  /** Lines for people. */
   hints: string[];
 }
 
-/** The view, and the output that is told of each finding. */
 function observe(view: VerifyView, output: Output<'verify'>, onDates: (dates: Dates) => void) {
   return {
     onPlanned(vesselDays, dates) {

@@ -1,6 +1,4 @@
 /** `web`: serve the page from a lake alone, until interrupted. */
-import { once } from 'node:events';
-import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { systemClock } from '../../core/model/index.ts';
 import { maskUrl } from '../../core/model/web-address.ts';
@@ -12,11 +10,8 @@ import type { ObjectStore } from '../../store/store.ts';
 import { createLazyPage } from '../../web/lazy-page.ts';
 import { closedBecause } from '../../web/sign-in/guard.ts';
 import { writeLines } from '../terminal/screen.ts';
-import { type CommandContext, EXIT_OK, openLake } from './command.ts';
+import { type CommandContext, EXIT_OK, openLake, untilStopped } from './command.ts';
 import { webAccess } from './page.ts';
-
-/** From the signal to the end of the process, whatever is being answered. */
-const STOP_MS = 4_000;
 
 interface WebOptions {
   readonly host?: string;
@@ -47,10 +42,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
   });
   const { signal } = given;
   writeLines(given.stdout, `${server.url}\n`);
-  if (!signal.aborted) await once(signal, 'abort');
-  const closing = server.close().then(() => page.close());
-  if (!(await endsWithin(closing, STOP_MS, systemClock)))
-    log.warn({ afterMs: STOP_MS }, 'some answers did not end; the process ends without them');
+  await untilStopped(signal, log, () => server.close().then(() => page.close()));
   return EXIT_OK;
 }
 

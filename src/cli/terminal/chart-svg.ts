@@ -5,7 +5,6 @@ import type { Cell, Rows } from '../../query/sql/rows.ts';
 
 const WIDTH_PX = 860;
 const PLOT = { left: 18, right: 842, top: 64, lineHeight: 120, gap: 26 } as const;
-/** Of the dark and the light theme. */
 const COLOURS = [
   ['#7fdbca', '#0b6e5f'],
   ['#82aaff', '#1d4fb8'],
@@ -97,7 +96,6 @@ function visiblePieces(xs: readonly number[], values: readonly (number | null)[]
   return pieces.filter((piece) => piece.length > 0);
 }
 
-/** One line, from its least to its largest value. */
 function band(name: string, index: number, pieces: readonly (readonly Point[])[]): string[] {
   const values = pieces.flat().map(({ value }) => value);
   if (values.length === 0) throw noChart(`the column '${shortText(name)}' has no number in any row`);

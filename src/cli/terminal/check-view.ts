@@ -10,7 +10,6 @@ const SIGNS: Readonly<Record<CheckState, readonly [sign: string, style: Style]>>
   skipped: ['-', 'dim'],
 };
 
-/** A heading a subject, and below it a line a result. */
 export function formatChecks(results: readonly CheckResult[], colours: Colours): string {
   const width = Math.max(0, ...results.map(({ check }) => check.length));
   return CHECK_SUBJECTS.flatMap((subject) => {

@@ -36,7 +36,6 @@ export function widthOf(text: string): number {
 }
 
 const GAP = '  ';
-/** More than any of our own cells has. */
 const MAX_CELL_CHARS = 10_000;
 /** A last column narrower than this is hard to read: it goes on lines of its own. */
 const MIN_LAST_COLUMN = 24;

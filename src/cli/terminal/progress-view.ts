@@ -55,7 +55,6 @@ export function createProgressView(screen: Screen, clock: Clock) {
   }
 
   return {
-    /** So far, in order of completion. */
     results: results as readonly DayResult[],
     log: bar.print,
     onEvent,
@@ -91,7 +90,6 @@ function closingLine(results: readonly DayResult[], seconds: number, lakeUrl: st
   return `wrote ${formatCount(sum('rows'))} rows (${formatBytes(sum('sizeBytes'))}) in ${formatSeconds(seconds)} to ${lakeUrl}`;
 }
 
-/** A line that is redrawn on a terminal; elsewhere one line whenever a tenth more is done. */
 export function createBackfillView(screen: Screen, clock: Clock): BackfillView {
   const bar = createBar(screen, clock);
   let begin: { atMs: number; ended: number } | undefined;

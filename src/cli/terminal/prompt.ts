@@ -5,16 +5,10 @@ import { CancelledError } from '../../core/errors.ts';
 import { cleanLines } from '../../core/model/index.ts';
 import { echoTo, type Screen, writeText } from './screen.ts';
 
-export interface Prompt {
-  /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
-  ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>;
-  /** True for `y` and `yes`; `fallback` where nothing was said. */
-  confirm(question: string, fallback: boolean): Promise<boolean>;
-  close(): void;
-}
+export type Prompt = ReturnType<typeof openPrompt>;
 
 /** Lines are taken one after the other, those too that were typed ahead. */
-export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: AbortSignal): Prompt {
+export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: AbortSignal) {
   let isMuted = false;
   const echo = echoTo(screen);
   const output = new Writable({
@@ -51,6 +45,7 @@ export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: Abo
     return await waiting.promise;
   }
 
+  /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
   async function ask(question: string, { isSecret = false } = {}): Promise<string> {
     // So that what is typed next is behind it, when a line is drawn again.
     lines.setPrompt(cleanLines(question));
@@ -68,11 +63,11 @@ export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: Abo
 
   return {
     ask,
-    async confirm(question, fallback) {
+    async confirm(question: string, fallback: boolean) {
       const answer = await ask(`${question} [${fallback ? 'Y/n' : 'y/N'}] `);
       return answer === '' ? fallback : /^y(es)?$/i.test(answer);
     },
-    close() {
+    close(): void {
       signal.removeEventListener('abort', onAbort);
       lines.off('close', end);
       lines.close();

@@ -7,7 +7,6 @@ import { createJsonPage, paint, roomOn, type Screen, writeJson, writeLines } fro
 /** Rows that a person looks at, and that a pipe is given. */
 const TERMINAL_ROWS = 40;
 const PIPED_ROWS = 1_000;
-/** Widest cell where somebody looks. */
 const TERMINAL_CELL = 40;
 const GAP = 2;
 const MORE = '…';
@@ -54,7 +53,6 @@ function fittingColumns(table: readonly (readonly string[])[], room: number): nu
   return Math.max(1, last);
 }
 
-/** By RFC 4180: null is nothing, an empty text is "". */
 export async function writeCsvRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
   const page = createJsonPage(screen, true);
   page.between(`${csvLine(columns)}\n`);
@@ -62,7 +60,6 @@ export async function writeCsvRows(screen: Screen, { columns, rows }: Rows): Pro
   page.end();
 }
 
-/** An object a line, as NDJSON. */
 export async function writeJsonRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
   for await (const row of rows)
     writeJson(screen, Object.fromEntries(row.map((cell, column) => [columns[column]!, cell])));

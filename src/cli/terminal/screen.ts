@@ -17,7 +17,6 @@ export interface Screen {
   readonly colour?: boolean | undefined;
 }
 
-/** Of a screen that may have none. */
 export type Colours = Pick<Screen, 'colour'>;
 
 const STYLES = ['red', 'green', 'yellow', 'cyan', 'dim', 'bold'] as const;
@@ -68,7 +67,6 @@ export function writeText(screen: Screen, text: string): void {
   screen.write(wrapText(cleanFor(screen, text), roomOn(screen)));
 }
 
-/** The same for lines that are as wide as they must be. */
 export function writeLines(screen: Screen, text: string): void {
   screen.write(cleanFor(screen, text));
 }
@@ -143,7 +141,6 @@ export function createBar(screen: Screen, clock: Clock) {
       line = cleanFor(screen, describe(roomOn(screen) - 1)).replaceAll('\n', ' ');
       screen.write(CLEAR + line);
     },
-    /** Write a line above it. */
     print(text: string): void {
       clear();
       writeText(screen, text.endsWith('\n') ? text : `${text}\n`);

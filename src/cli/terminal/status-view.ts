@@ -21,10 +21,8 @@ const SIGNS: Readonly<Record<CoverageState, readonly [symbol: string, style: Sty
 };
 
 const MIN_CELL_WIDTH = 10;
-/** Failures that are written out below a grid. */
 const SHOWN_REASONS = 5;
 
-/** One grid a job of what a run did: vessels down, dates across. */
 export function formatCoverage(results: readonly DayResult[]): string {
   const byJob = [...Map.groupBy(results, ({ day }) => day.job)];
   return byJob
@@ -132,7 +130,6 @@ function withoutDay(message: string, day: VesselDay): string {
 
 /** What is known of vessel-days, vessels down and dates across; undefined: there is no such vessel-day. */
 interface Grid<Cell> {
-  /** Both sorted. */
   readonly vessels: readonly string[];
   readonly dates: readonly string[];
   cellOf(vessel: string, date: string): Cell | undefined;

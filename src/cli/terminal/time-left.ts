@@ -9,20 +9,8 @@ const WINDOW_MS = 30_000;
 const MIN_MS = 1_000;
 const MIN_WORK = 0.001;
 
-export interface Outlook {
-  readonly rows: number;
-  /** Rows there will be; vessel-days that are not counted yet are taken to be like the others. */
-  readonly expectedRows: number | undefined;
-  readonly counted: boolean;
-  readonly share: number;
-  readonly rowsPerSecond: number;
-  /** Of the jobs that have begun; undefined while nothing is known. */
-  readonly secondsLeft: number | undefined;
-  /** Are there jobs that have not begun, so that it takes longer? */
-  readonly isLeast: boolean;
-}
+export type Outlook = ReturnType<TimeLeft['look']>;
 
-/** Work is counted in vessel-days of mean size. */
 interface Sample {
   readonly atMs: number;
   readonly done: number;
@@ -61,7 +49,7 @@ export class TimeLeft {
     job.underWay.delete(formatVesselDay(day));
   }
 
-  look(nowMs: number): Outlook {
+  look(nowMs: number) {
     let isTurn = true;
     const jobs = [...this.#jobs.values()].map((job) => {
       const work = workOf(job);
@@ -77,11 +65,14 @@ export class TimeLeft {
     const isKnown = jobs.some(({ secondsLeft }) => secondsLeft !== undefined);
     return {
       rows: sum((job) => job.rows),
+      /** Vessel-days that are not counted yet are taken to be like the others. */
       expectedRows: counted === 0 ? undefined : expectedRows,
       counted: counted === planned,
       share: sum((job) => job.done) / Math.max(1, planned),
       rowsPerSecond: sum((job) => job.rate?.rows ?? 0),
+      /** Of the jobs that have begun; undefined while nothing is known. */
       secondsLeft: isKnown ? sum((job) => job.secondsLeft ?? 0) : undefined,
+      /** Are there jobs that have not begun, so that it takes longer? */
       isLeast: jobs.some(({ isOpen, secondsLeft }) => isOpen && secondsLeft === undefined),
     };
   }

@@ -11,7 +11,6 @@ import { type Sql, sql } from './sql-text.ts';
 
 export type { DuckDBResult, DuckDBValue };
 
-/** Values of the parameters $1, $2, … */
 type Values = DuckDBValue[];
 
 /** Throws DuckDB's errors, and ConfigError `sql` for what is not one statement. */

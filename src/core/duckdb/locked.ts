@@ -5,7 +5,6 @@ import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
   readonly readableDirs: readonly string[];
-  /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
   readonly threads: string;
   readonly memoryLimit: string;
@@ -15,13 +14,10 @@ interface LockedOptions {
   readonly withoutOptimizers?: string;
 }
 
-export interface LockedDuckDb {
-  connect(): Promise<SqlConnection>;
-  closeSync(): void;
-}
+export type LockedDuckDb = Awaited<ReturnType<typeof openLockedDuckDb>>;
 
 /** A new database in memory, locked down. Throws DuckDB's error. */
-export async function openLockedDuckDb(options: LockedOptions): Promise<LockedDuckDb> {
+export async function openLockedDuckDb(options: LockedOptions) {
   const { DuckDBInstance, StatementType } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: options.threads,
@@ -38,7 +34,7 @@ export async function openLockedDuckDb(options: LockedOptions): Promise<LockedDu
   try {
     // Whether a file may be read is asked of the text of a pattern first, and then of what it matches.
     const folders = [options.tempDir, ...options.readableDirs].flatMap((path) => [path, asPattern(path)]);
-    const allowed = joinSql([...new Set(folders)].map(duckdbText.literal), sql`, `);
+    const allowed = joinSql([...new Set(folders)].map(duckdbText.literal));
     await connection.run(sql`SET allowed_directories = [${allowed}]`);
     await connection.run(sql`SET enable_external_access = false`);
     if (options.withoutOptimizers !== undefined)

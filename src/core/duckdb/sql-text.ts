@@ -20,7 +20,7 @@ export function sql(written: TemplateStringsArray, ...parts: readonly (Sql | num
   return String.raw({ raw: written }, ...parts) as Sql;
 }
 
-export function joinSql(parts: readonly Sql[], separator: Sql): Sql {
+export function joinSql(parts: readonly Sql[], separator: Sql = sql`, `): Sql {
   return parts.join(separator) as Sql;
 }
 
@@ -29,7 +29,6 @@ export function checkedByParser(statement: string): Sql {
   return statement as Sql;
 }
 
-/** How an engine spells what has been named. */
 export interface Spelling {
   /** A name of ours, or one made by `columnName`. Throws DataError `bad-name` for any other. */
   readonly quote: (name: string) => Sql;
@@ -42,7 +41,6 @@ const NOT_PLAIN = String.raw`[;{}&\\]|\$(?=[\w({])|<(?=%)|${UNSEEN_CHAR}`;
 const FIRST_NOT_PLAIN = new RegExp(NOT_PLAIN, 'u');
 const NOT_PLAIN_OR_QUOTE = new RegExp(`${NOT_PLAIN}|'`, 'gu');
 
-/** Whether a text is spelled as it is, between quotes. */
 export function isPlain(text: string): boolean {
   return !FIRST_NOT_PLAIN.test(text);
 }

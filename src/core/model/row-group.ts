@@ -90,19 +90,12 @@ export const MAX_EDGE_VALUES = 1_000;
 export type LakeValueJson = number | string | readonly [string] | null;
 
 /** Time series id → what its rows come to. */
-export type SeriesRowsJson = Readonly<
-  Record<
-    string,
-    readonly [
-      kinds: readonly [longs: number, doubles: number, jsons: number],
-      numbers: readonly [
-        min: LakeValueJson,
-        max: LakeValueJson,
-        sum: LakeValueJson,
-        magnitude: number | null,
-      ],
-      first: readonly LakeValueJson[] | null,
-      last: readonly LakeValueJson[] | null,
-    ]
-  >
->;
+export type SeriesRowsJson = Readonly<Record<string, readonly [Kinds, Numbers, first: Edge, last: Edge]>>;
+type Kinds = readonly [longs: number, doubles: number, jsons: number];
+type Numbers = readonly [
+  min: LakeValueJson,
+  max: LakeValueJson,
+  sum: LakeValueJson,
+  magnitude: number | null,
+];
+type Edge = readonly LakeValueJson[] | null;

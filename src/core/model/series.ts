@@ -88,21 +88,10 @@ interface AggregationColumn {
 
 /** The columns that one aggregation fills: two for `first_val` and `last_val`, whose series may hold JSON. */
 export function aggregationColumns(aggregation: Aggregation): readonly AggregationColumn[] {
-  switch (aggregation) {
-    case 'count':
-      return [{ name: aggregation, type: 'long' }];
-    case 'first_time':
-    case 'last_time':
-      return [{ name: aggregation, type: 'timestamp' }];
-    case 'first_val':
-    case 'last_val':
-      return [
-        { name: aggregation, type: 'double' },
-        { name: `${aggregation}_json`, type: 'text' },
-      ];
-    default:
-      return [{ name: aggregation, type: 'double' }];
-  }
+  const double = { name: aggregation, type: 'double' } as const;
+  if (aggregation === 'count') return [{ name: aggregation, type: 'long' }];
+  if (aggregation.endsWith('_time')) return [{ name: aggregation, type: 'timestamp' }];
+  return aggregation.endsWith('_val') ? [double, { name: `${aggregation}_json`, type: 'text' }] : [double];
 }
 
 /** An id is a UUID; whatever a service has instead, a line of text is enough. Thousands of ids are held. */

@@ -55,19 +55,12 @@ export function momentText(moment: Moment): string {
 export function instantMicros(text: string): Micros | TimestampFault {
   const match = ISO_SHAPE.exec(text);
   if (!match) return { code: 'bad-timestamp', expected: `${EXPECTED}, with a zone` };
-  const [year, month, day, hour, minute] = match.slice(1, 6).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const second = Number(match[6] ?? 0);
+  const part = (at: number) => Number(match[at] ?? 0);
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
   if (second === 60)
     return { code: 'bad-timestamp', expected: 'seconds from 00 to 59, for leap seconds have no place' };
   const days = daysOfDate(year, month, day);
-  const offsetHours = Number(match[10] ?? 0);
-  const offsetMinutes = Number(match[11] ?? 0);
+  const [offsetHours, offsetMinutes] = [part(10), part(11)];
   if (Number.isNaN(days) || hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59)
     return { code: 'bad-timestamp', expected: `${EXPECTED} that exists` };
   const fraction = match[7] ?? '';

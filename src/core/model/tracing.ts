@@ -4,18 +4,8 @@
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** One vessel-day in this process; within it its steps one after another, row groups, and writes to the lake. */
-export type SpanName =
-  | 'vessel-day'
-  | 'claim'
-  | 'count'
-  | 'fetch'
-  | 'encode'
-  | 'verify'
-  | 'seal'
-  | 'publish'
-  | 'upload part'
-  | 'complete upload'
-  | 'put';
+type Step = 'claim' | 'count' | 'fetch' | 'verify' | 'seal' | 'publish';
+export type SpanName = 'vessel-day' | Step | 'encode' | 'upload part' | 'complete upload' | 'put';
 
 export interface Span {
   set(attributes: SpanAttributes): void;
@@ -64,10 +54,6 @@ export function readTraceContext(
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   if (version === '00' && more !== undefined) return undefined;
   const state = env.TRACESTATE?.trim() ?? '';
-  return {
-    traceId,
-    spanId,
-    flags: (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0'),
-    ...(TRACESTATE.test(state) && { state }),
-  };
+  const known = (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0');
+  return { traceId, spanId, flags: known, ...(TRACESTATE.test(state) && { state }) };
 }

@@ -5,7 +5,6 @@ import { datesBetween, dateToMicros, MICROS_PER_DAY, MICROS_PER_MILLI } from '..
 /** Clocks that differ by less agree about the day of a snapshot. */
 const SNAPSHOT_TOLERANCE_MS = 300_000;
 
-/** What the ledger says of a vessel-day before anything is asked of the service. */
 export type DayState = 'missing' | 'done' | 'stale' | 'not-due';
 
 /** The same, and that nobody has asked for a day that is missing. */
@@ -46,7 +45,6 @@ export interface DayRange {
 interface PlanInput<T> extends DayRange {
   readonly job: Job;
   readonly nowMs: number;
-  /** The same by the service's clock, where it is known. */
   readonly serverNowMs?: number | undefined;
   readonly settingsHash: string;
   readonly receiptOf: (day: VesselDay) => T | undefined;

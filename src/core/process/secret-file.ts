@@ -18,9 +18,8 @@ const MAX_SECRET_BYTES = 65_536;
 export function findSecret(name: string, env: Environment): FoundText | undefined {
   const text = env[name] || undefined;
   const path = env[`${name}_FILE`] || undefined;
-  if (text !== undefined && path !== undefined) {
+  if (text !== undefined && path !== undefined)
     return { fault: `${name} and ${name}_FILE: both are set, expected one of them`, origin: 'environment' };
-  }
   if (path === undefined) return text === undefined ? undefined : { text, origin: 'environment' };
   const origin = `file ${path}` as const;
   try {

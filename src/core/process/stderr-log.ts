@@ -9,17 +9,12 @@ import type { Log } from '../model/index.ts';
 /** Longest line of somebody else's that is kept, in characters. */
 const MAX_FOREIGN_CHARS = 8_000;
 
-interface OwnedStderr {
-  /** What was written without an end of line becomes a line now. */
-  flush(): void;
-}
-
 /**
  * Everything that is written to `stderr` from now on becomes lines of `log`, which writes by the stream's present `write`,
  * and so does what Node has to say. `onCrash` is called after an error that nobody caught was logged: the state of the
  * process is unknown then, so it has to end.
  */
-export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => void): OwnedStderr {
+export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => void) {
   const write = stderr.write.bind(stderr);
   let unfinished = '';
   const say = (line: string) => {
@@ -49,7 +44,8 @@ export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => v
     onCrash();
   });
   return {
-    flush() {
+    /** What was written without an end of line becomes a line now. */
+    flush(): void {
       say(unfinished);
       unfinished = '';
     },

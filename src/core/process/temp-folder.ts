@@ -4,16 +4,13 @@ import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isKnownDead, thisProcess } from './process-id.ts';
 
-export interface TempFolder {
-  readonly path: string;
-  remove(): Promise<void>;
-}
+export type TempFolder = Awaited<ReturnType<typeof openTempFolder>>;
 
 /** `<what for>-<host>-<pid>-<random>` */
 const NAME = /^vessel-export-[a-z]+-(?<host>[0-9a-f]{8})-(?<pid>\d+)-/;
 
 /** A new folder in `parent`; `purpose` (lower-case letters) is part of its name. Throws the file system's error. */
-export async function openTempFolder(parent: string, purpose: string): Promise<TempFolder> {
+export async function openTempFolder(parent: string, purpose: string) {
   await sweepTempFolders(parent);
   const path = await mkdtemp(join(parent, `vessel-export-${purpose}-${hostTag()}-${process.pid}-`));
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };

@@ -1,7 +1,6 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 import { hash } from 'node:crypto';
-import type { CountsJson, DayCounts } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
+import { type CountsJson, type DayCounts, shortName } from '../model/index.ts';
 
 export interface SeriesTotal {
   readonly count: number;

@@ -8,38 +8,29 @@ export const VALUE_TYPES = ['number', 'text', 'json'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
 
 /** One series of the service, or of the lake's snapshots. */
-export interface SeriesEntry {
+export interface SeriesEntry extends Pick<SnapshotSeries, 'vesselName' | 'timeSeriesId' | 'source'> {
   /** Null where metadata do not tell. */
   readonly vessel: string | null;
-  readonly vesselName: string | null;
-  readonly timeSeriesId: string;
   /** Domain → name in it. */
   readonly names: ReadonlyMap<string, string>;
   readonly name: string | null;
   readonly description: string | null;
-  readonly source: string | null;
   readonly unit: string | null;
   readonly rangeLow: number | null;
   readonly rangeHigh: number | null;
   /** Of its last reading; null where none is known. */
   readonly type: ValueType | null;
   readonly lastMicros: number | null;
-  /** JSON text. */
   readonly lastValue: string | null;
   /** In the days that were looked at. */
   readonly readings: number | null;
-  /** Names of jobs that select it. */
   readonly jobs: readonly string[];
 }
 
-export interface VesselEntry {
+export interface VesselEntry extends Pick<SeriesEntry, 'name' | 'lastMicros' | 'readings' | 'jobs'> {
   readonly vessel: string;
-  readonly name: string | null;
   /** Series that the vessel's queries list. */
   readonly series: number;
-  readonly lastMicros: number | null;
-  readonly readings: number | null;
-  readonly jobs: readonly string[];
 }
 
 /** A job, and the vessels whose series it exports. */

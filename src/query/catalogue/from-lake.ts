@@ -69,9 +69,9 @@ export async function listLakeSeries(
 
 /** Every vessel that has a receipt. Throws RetriableError `no-vessels`. */
 export async function listLakeVessels(ports: LakePorts, jobs: readonly Job[]): Promise<VesselEntry[]> {
-  const found = new Map<string, KnownVessel>();
+  const found = new Map<string, { last?: VesselDay; jobs: string[]; name: string | null; series: number }>();
   const of = (vessel: string) => {
-    const entry = found.get(vessel) ?? { last: undefined, jobs: [], name: null, series: 0 };
+    const entry = found.get(vessel) ?? { jobs: [], name: null, series: 0 };
     found.set(vessel, entry);
     return entry;
   };
@@ -103,14 +103,6 @@ export async function listLakeVessels(ports: LakePorts, jobs: readonly Job[]): P
     entries.push({ vessel, ...entry, lastMicros, readings: null });
   }
   return entries;
-}
-
-interface KnownVessel {
-  /** Its newest day with readings, or without. */
-  last: VesselDay | undefined;
-  readonly jobs: string[];
-  name: string | null;
-  series: number;
 }
 
 function lastDates({ store, clock }: LakePorts, job: string): Promise<Map<string, string>> {
@@ -170,10 +162,7 @@ function matches(expression: string, { names, timeSeriesId }: SeriesEntry): bool
 }
 
 /** Of one series on the newest day that a job selected it; null: none that day. */
-interface LakeReading {
-  readonly lastMicros: number | null;
-  readonly readings: number;
-}
+type LakeReading = { readonly readings: number } & Pick<SeriesEntry, 'lastMicros'>;
 
 /** Details are small, and each is a request of its own. */
 const DETAILS_AT_ONCE = 8;
@@ -187,16 +176,13 @@ async function lastLakeReadings(
   lastDates: ReadonlyMap<Job, ReadonlyMap<string, string>>,
   vessel: string | undefined,
 ): Promise<Map<string, LakeReading>> {
-  const days = [...lastDates].flatMap(([job, dates]) =>
-    job.dataset !== 'measurements'
-      ? []
-      : [...dates]
-          .filter(([of]) => vessel === undefined || of === vessel)
-          .map(([of, date]) => ({ job: job.name, vessel: of, date })),
-  );
+  const days = [...lastDates]
+    .filter(([{ dataset }]) => dataset === 'measurements')
+    .flatMap(([{ name: job }, dates]) => [...dates].map(([of, date]) => ({ job, vessel: of, date })))
+    .filter((day) => vessel === undefined || day.vessel === vessel);
   const found = new Map<string, LakeReading>();
   await forEachAtOnce(days, DETAILS_AT_ONCE, async (day) => {
-    for (const [id, reading] of await readingsOf(ports, day)) {
+    for await (const [id, reading] of readingsOf(ports, day)) {
       const known = found.get(id);
       if (known === undefined || isNewer(reading, known)) found.set(id, reading);
     }
@@ -211,23 +197,24 @@ function isNewer(one: LakeReading, other: LakeReading): boolean {
 }
 
 /** A receipt or detail that is damaged or gone is said, and hides no other. Older receipts have no detail. */
-async function readingsOf({ store, log }: SnapshotPorts, day: VesselDay): Promise<Map<string, LakeReading>> {
-  const found = new Map<string, LakeReading>();
+async function* readingsOf(
+  { store, log }: SnapshotPorts,
+  day: VesselDay,
+): AsyncGenerator<[id: string, LakeReading]> {
   try {
     const receipt = await readReceipt(store, day);
     const detail = receipt && (await readDetail(store, receipt));
     if (detail === undefined) {
       if (receipt?.detail)
         log.warn({ ...day }, 'the last readings are not known: the detail is not that of the receipt');
-      return found;
+      return;
     }
     const counts = DayCounts.fromJson(dateToMicros(day.date), detail.ours);
-    for (const id of Object.keys(detail.series ?? {})) found.set(id, { lastMicros: null, readings: 0 });
+    for (const id of Object.keys(detail.series ?? {})) yield [id, { lastMicros: null, readings: 0 }];
     for (const id of counts.ids())
-      found.set(id, { lastMicros: counts.seriesSpan(id)!.lastMicros, readings: counts.seriesTotal(id) });
+      yield [id, { lastMicros: counts.seriesSpan(id)!.lastMicros, readings: counts.seriesTotal(id) }];
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     log.warn({ ...day }, `the last readings are not known: ${messageOf(error)}`);
   }
-  return found;
 }

@@ -21,7 +21,6 @@ export interface CataloguePorts {
   readonly client: QueryClient;
   readonly clock: Clock;
   readonly log: Log;
-  /** Requests at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }

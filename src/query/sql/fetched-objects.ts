@@ -91,14 +91,13 @@ async function fetchWhole(
   );
 }
 
-/** How many bytes were written. */
 async function copyRanges(
   store: Pick<ObjectStore, 'getRange'>,
   key: string,
   path: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const file = await open(path, 'w');
+  await using file = await open(path, 'w');
   try {
     for (let at = 0; ; ) {
       signal.throwIfAborted();
@@ -115,7 +114,5 @@ async function copyRanges(
       `cannot write ${path}: ${messageOf(error)}; point TEMP_DIR to a disk with more room`,
       { cause: error },
     );
-  } finally {
-    await file.close();
   }
 }

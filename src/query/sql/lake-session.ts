@@ -20,7 +20,6 @@ const MAX_SPILL = '16GB';
 const MAX_THREADS = 4;
 
 interface SessionOptions extends LakeViewsOptions {
-  /** TEMP_DIR. */
   readonly tempDir: string;
 }
 

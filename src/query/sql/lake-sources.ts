@@ -15,13 +15,8 @@ import { OBJECTS_TABLE } from './object-plan.ts';
 
 const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
 
-interface LakeSources {
-  /** Jobs with objects. */
-  readonly sources: readonly Source[];
-  /** Jobs that were never published. */
-  readonly emptySources: readonly Source[];
-  readonly receiptJobs: readonly string[];
-}
+/** What of a lake can be asked: jobs with objects, jobs that were never published, and jobs with receipts. */
+export type LakeSources = Awaited<ReturnType<typeof findSources>>;
 
 /**
  * One job per dataset: the one that is named, the only one, or the one that is called like its dataset. `named` is part
@@ -31,7 +26,7 @@ export async function findSources(
   store: Pick<ObjectStore, 'list'>,
   jobs: readonly Job[],
   named: readonly Job[],
-): Promise<LakeSources> {
+) {
   const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named));
   const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name), '.parquet')));
   const receipts = await Promise.all(

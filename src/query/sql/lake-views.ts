@@ -10,18 +10,13 @@ import { viewedDomains } from '../views/series.ts';
 import { viewStatements, viewsOf } from '../views/views.ts';
 import { type WideOptions, wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
-import { type ListedLake, lakeFolder, objectPattern } from './lake-sources.ts';
+import { type LakeSources, type ListedLake, lakeFolder, objectPattern } from './lake-sources.ts';
 import { noRows, openPlannedFiles, type PlannedFiles } from './planned-files.ts';
 import { type ReadStatement, readStatement } from './read-only.ts';
 import { writeReceiptLines } from './receipt-lines.ts';
 import { type Rows, streamRows } from './rows.ts';
 
-export interface LakeViewsOptions extends ListedLake {
-  /** Jobs with objects. */
-  readonly sources: readonly Source[];
-  /** Jobs without any yet: their relations have no rows. */
-  readonly emptySources: readonly Source[];
-  readonly receiptJobs: readonly string[];
+export interface LakeViewsOptions extends ListedLake, LakeSources {
   /** Most that is fetched of a lake elsewhere. */
   readonly maxFetchBytes: number;
   /** What `wide` is to be, of the series that there are; asked when it is first needed. */

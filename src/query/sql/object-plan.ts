@@ -118,15 +118,12 @@ function conjuncts(expression: Node): Node[] {
 
 /** `timestamp >= '…'::TIMESTAMPTZ` and its like; anything else means nothing. */
 function dateCondition({ type, left, right }: Node): Sql[] {
-  const column = left as Node | undefined;
-  const names = column?.type === 'COLUMN_REF' ? (column.column_names as readonly string[]) : [];
-  const cast = right as Node | undefined;
-  const constant = cast?.child as Node | undefined;
-  const value = constant?.value as Node | undefined;
-  const isInstant = (cast?.cast_type as Node | undefined)?.id === 'TIMESTAMP WITH TIME ZONE';
-  if (names.length !== 1 || names[0] !== 'timestamp' || cast?.type !== 'OPERATOR_CAST' || !isInstant)
-    return [];
-  if (constant?.type !== 'VALUE_CONSTANT' || typeof value?.value !== 'string') return [];
-  const day = sql`CAST(CAST(${duckdbText.literal(value.value)} AS TIMESTAMPTZ) AS DATE)`;
+  const { type: kind, column_names: names = [] } = (left ?? {}) as Node & { column_names?: string[] };
+  const { type: cast, cast_type, child } = (right ?? {}) as Readonly<Record<string, Node | undefined>>;
+  const { value } = (child?.value ?? {}) as Node;
+  const isColumn = kind === 'COLUMN_REF' && names.length === 1 && names[0] === 'timestamp';
+  const isInstant = String(cast) === 'OPERATOR_CAST' && cast_type?.id === 'TIMESTAMP WITH TIME ZONE';
+  if (!isColumn || !isInstant || child?.type !== 'VALUE_CONSTANT' || typeof value !== 'string') return [];
+  const day = sql`CAST(CAST(${duckdbText.literal(value)} AS TIMESTAMPTZ) AS DATE)`;
   return (COMPARISONS[String(type)] ?? []).map((sign) => sql`date ${sign} ${day}`);
 }

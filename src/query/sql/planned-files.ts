@@ -25,7 +25,6 @@ interface PlannedOptions {
   readonly lake: ListedLake;
   /** Folder of a lake that lies in one. */
   readonly localDir: string | undefined;
-  /** A folder of its own. */
   readonly dir: string;
   readonly maxFetchBytes: number;
 }
@@ -64,7 +63,7 @@ export async function openPlannedFiles(
         duckdb.literal(`${asPattern(planDir)}/job=${job}/*/*/*.parquet`),
         duckdb.literal(`${asPattern(decoyDir)}/${DECOY_JOB}/of-${job}/*/*/*.parquet`),
       ];
-      return sql`(SELECT * FROM read_parquet([${joinSql(paths, sql`, `)}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${duckdb.literal(job)})`;
+      return sql`(SELECT * FROM read_parquet([${joinSql(paths)}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${duckdb.literal(job)})`;
     },
     /** The jobs' objects as they are listed now, with an empty file in the place of each. */
     async list(wanted: readonly Source[], signal: AbortSignal) {
@@ -105,15 +104,12 @@ export function noRows({ columns }: Source): Sql {
     sql`NULL::DATE AS date`,
     ...columns.map(({ name, type }) => sql`NULL::${duckdb.types[type]} AS ${duckdb.quote(name)}`),
   ];
-  return sql`(SELECT ${joinSql(typed, sql`, `)} WHERE false)`;
+  return sql`(SELECT ${joinSql(typed)} WHERE false)`;
 }
 
 /** A Parquet file with the columns of a job and no row. */
 async function writeTemplate(connection: SqlConnection, source: Source, path: string): Promise<void> {
-  const columns = joinSql(
-    source.columns.map(({ name }) => duckdb.quote(name)),
-    sql`, `,
-  );
+  const columns = joinSql(source.columns.map(({ name }) => duckdb.quote(name)));
   await connection.run(sql`COPY (SELECT ${columns} FROM ${noRows(source)}) TO $1 (FORMAT parquet)`, [path]);
 }
 
@@ -159,26 +155,19 @@ export function createEmptyFiles(dir: string, templates: ReadonlyMap<string, str
   };
 }
 
-interface VesselDates {
-  readonly job: string;
-  readonly vessel: string;
-  /** In order, with commas. */
-  readonly dates: string;
-}
-
-function datesOfVessels(days: readonly VesselDay[]): VesselDates[] {
+/** `dates`: in order, with commas. */
+function datesOfVessels(days: readonly VesselDay[]) {
   return [...Map.groupBy(days, ({ job }) => job)].flatMap(([job, ofJob]) =>
-    [...Map.groupBy(ofJob, ({ vessel }) => vessel)].map(([vessel, own]) => ({
-      job,
-      vessel,
-      dates: [...new Set(own.map(({ date }) => date))].sort().join(','),
-    })),
+    [...Map.groupBy(ofJob, ({ vessel }) => vessel)].map(([vessel, own]) => {
+      const dates = [...new Set(own.map(({ date }) => date))].sort().join(',');
+      return { job, vessel, dates };
+    }),
   );
 }
 
 async function linkAll(
   folder: string,
-  vessels: readonly VesselDates[],
+  vessels: ReturnType<typeof datesOfVessels>,
   templates: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -12,7 +12,6 @@ export function columnName(name: string): string {
 }
 
 interface Naming {
-  /** Default: `columnName`. */
   readonly wanted?: (name: string) => string;
   /** The columns that a name makes; default: one, called like it. */
   readonly columnsOf?: (column: string, name: string) => readonly string[];

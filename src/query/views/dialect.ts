@@ -10,7 +10,6 @@ import type { Column } from '../../parquet/write/columns.ts';
 export interface Source {
   readonly job: string;
   readonly dataset: Dataset;
-  /** What the relation is called. */
   readonly relation: string;
   /** Without `vessel` and `date`. */
   readonly columns: readonly Column[];
@@ -23,7 +22,6 @@ export interface ViewedLake {
   readonly layout: Layout;
   /** Jobs with objects, one per dataset at most. */
   readonly sources: readonly Source[];
-  /** Jobs with receipts. */
   readonly receiptJobs: readonly string[];
   /** Naming domains that series of the lake have names in. */
   readonly domains: readonly string[];
@@ -41,7 +39,6 @@ export interface View {
 type ColumnKind = Column['type'] | 'date';
 
 export interface Dialect extends Spelling {
-  /** What people call it. */
   readonly title: string;
   /** Said first: what has to be there before the statements run, and whether they were ever run. */
   readonly notes: (lake: ViewedLake) => readonly Sql[];
@@ -67,9 +64,7 @@ export interface Dialect extends Spelling {
   readonly days: (from: Sql, to: Sql) => Sql;
   /** What follows a query that joins, so that what is missing is null. */
   readonly afterJoin: Sql;
-  /** Statements that make a job's relation. */
   readonly source: (lake: ViewedLake, source: Source) => readonly Sql[];
-  /** Statements that make the view `receipts`. */
   readonly receipts: (lake: ViewedLake) => readonly Sql[];
   readonly createView: Sql;
   /** Where relations have to name one. */
@@ -78,7 +73,6 @@ export interface Dialect extends Spelling {
   readonly commentOn?: (view: Sql, column: string, text: string) => Sql;
 }
 
-/** What most engines have alike. */
 const USUAL = {
   long: (value: number) => sql`${value}`,
   from: (text: Sql, place: Sql) => sql`substr(${text}, ${place})`,
@@ -117,14 +111,14 @@ export function createView(
   return sql`${d.createView} ${relation(d, lake, name)} AS\nSELECT\n${selectList(d, items)}\nFROM ${from}`;
 }
 
-/** Columns of the view `receipts`, and where a receipt has them. */
-interface ReceiptColumn {
-  readonly name: string;
-  readonly path: readonly [string] | readonly [string, string];
-  readonly type: 'text' | 'long' | 'timestamp' | 'date';
-}
+type ReceiptPath = readonly [string] | readonly [string, string];
 
-export const RECEIPT_COLUMNS: readonly ReceiptColumn[] = [
+/** Columns of the view `receipts`, and where a receipt has them. */
+export const RECEIPT_COLUMNS: readonly {
+  readonly name: string;
+  readonly path: ReceiptPath;
+  readonly type: 'text' | 'long' | 'timestamp' | 'date';
+}[] = [
   { name: 'job', path: ['job'], type: 'text' },
   { name: 'vessel', path: ['vessel'], type: 'text' },
   { name: 'date', path: ['date'], type: 'date' },
@@ -201,12 +195,10 @@ export function selectList(d: Dialect, items: readonly SelectItem[]): Sql {
   );
 }
 
-/** Entries of a list, one a line. */
 export function lines(entries: readonly Sql[]): Sql {
   return joinSql(entries, sql`,\n`);
 }
 
-/** Null where a text is empty. */
 export function orNull(expression: Sql): Sql {
   return sql`nullif(${expression}, '')`;
 }

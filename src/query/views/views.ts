@@ -49,7 +49,6 @@ export function viewStatements(d: Dialect, lake: ViewedLake, { name, body, comme
   return [sql`${d.createView} ${qualified} AS\n${body}`, ...said];
 }
 
-/** Everything as a script. */
 export function viewScript(d: Dialect, lake: ViewedLake, wide: WideOptions | undefined): Sql {
   const part = (title: string, statements: readonly Sql[]) =>
     sql`\n${comment(title)}${joinSql(
@@ -146,7 +145,6 @@ FROM ${relation(d, lake, source.relation)} m${hasSeries ? join : sql``}`;
 /** Of the views: those that need no more than the sources of the lake's objects. */
 const MODELS: ReadonlySet<string> = new Set(['series', 'readings', 'wide']);
 
-/** The files one after the other, each below its name. */
 export function dbtFiles(lake: ViewedLake, wide: WideOptions | undefined): Sql {
   const isSource = (name: string) => lake.sources.some(({ relation }) => relation === name);
   const dbt: Dialect = {

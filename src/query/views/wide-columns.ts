@@ -1,9 +1,7 @@
-/** Which columns `wide` has, and what they are called. */
 import { usageError } from '../../core/errors.ts';
 import { shortName } from '../../core/model/index.ts';
 import { columnName, columnNames } from './column-names.ts';
 
-/** A series as the view `series` has it. */
 export interface NamedSeries {
   readonly vessel: string;
   readonly timeSeriesId: string;
@@ -25,12 +23,6 @@ export interface WideColumn {
 /** `shared`: what every vessel has; `all`: what any has; else the names themselves. */
 type AskedColumns = 'shared' | 'all' | readonly string[];
 
-interface WideChoice {
-  readonly columns: readonly WideColumn[];
-  /** What is odd about them, for people. */
-  readonly warnings: readonly string[];
-}
-
 /** More are no table any more: Athena, Snowflake and Fabric end near a thousand. */
 const MAX_COLUMNS = 1_000;
 const FIXED = ['vessel', 'date', 'timestamp'] as const;
@@ -39,9 +31,9 @@ const MAX_TAG_CHARS = 1_000;
 
 /**
  * A column for each name; series of one vessel that share a name have a column each. Throws ConfigError `usage` for a
- * name that no series has, and where there is no column, or are too many.
+ * name that no series has, and where there is no column, or are too many. `warnings`: what is odd about them, for people.
  */
-export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumns): WideChoice {
+export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumns) {
   const byTag = Map.groupBy(series, ({ tag }) => tag);
   const warnings: string[] = [];
   const tooLong = [...byTag.keys()].filter((tag) => tag.length > MAX_TAG_CHARS);

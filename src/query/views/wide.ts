@@ -30,7 +30,7 @@ export function wideView(d: Dialect, lake: ViewedLake, options: WideOptions): Vi
   const q = d.quote;
   const { columns, aggregate } = options;
   const windowed = aggregate === 'time-weighted' ? timeWeighted(d, options) : grouped(d, options);
-  const list = (texts: readonly string[]) => sql`(${joinSql(texts.map(d.literal), sql`, `)})`;
+  const list = (texts: readonly string[]) => sql`(${joinSql(texts.map(d.literal))})`;
   const cells = columns.map(({ name, tag, ids, notIds }): SelectItem => {
     const conditions = [
       sql`w.${q('tag')} = ${d.literal(tag)}`,
@@ -97,10 +97,7 @@ GROUP BY ${keys}, ${start}
 }
 
 function keysOf(d: Dialect, alias: Sql, keys: readonly string[]): Sql {
-  return joinSql(
-    keys.map((name) => sql`${alias}.${d.quote(name)}`),
-    sql`, `,
-  );
+  return joinSql(keys.map((name) => sql`${alias}.${d.quote(name)}`));
 }
 
 function timeWeighted(d: Dialect, options: WideOptions): Sql {

@@ -31,10 +31,7 @@ export interface OperationsOptions {
   readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
 }
 
-export interface OperationsServer {
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type OperationsServer = Awaited<ReturnType<typeof startOperationsServer>>;
 
 /** Tells a process of ours from another program that has the port. */
 const HEALTH = { status: 'ok', service: 'vessel-export' };
@@ -59,7 +56,7 @@ const SILENCE_MS = 180_000;
 const READY_PATIENCE_MS = 5_000;
 
 /** Takes a free port where a process of ours has the one asked for, unless it `isPortFixed`. Throws ConfigError `cannot-listen`. */
-export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
+export async function startOperationsServer(options: OperationsOptions) {
   const { metrics, page, isProxy } = options;
   const connections = new Connections({
     ...{ limits: { ...LIMITS, ...options.limits }, clock: systemClock, isSpared: isOwn },

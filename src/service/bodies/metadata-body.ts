@@ -1,4 +1,3 @@
-/** Metadata in the shapes of the versions. */
 import type { WireShape } from '../../core/model/index.ts';
 import { rawNumber } from '../data/raw-json.ts';
 import { type Format, floatText } from '../query/formats.ts';

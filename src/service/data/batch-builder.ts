@@ -44,43 +44,39 @@ export class BatchBuilder {
 
   /** A row of which only the time matters. */
   appendTime(timestampMicros: number, code: number): void {
-    const row = this.#next(timestampMicros, code);
-    this.#batch.kinds[row] = LONG;
+    this.#next(timestampMicros, code, LONG);
   }
 
   appendDouble(timestampMicros: number, code: number, value: number): void {
-    const row = this.#next(timestampMicros, code);
-    this.#batch.kinds[row] = DOUBLE;
+    const row = this.#next(timestampMicros, code, DOUBLE);
     this.#batch.doubles[row] = value;
   }
 
   appendLong(timestampMicros: number, code: number, value: bigint): void {
-    const row = this.#next(timestampMicros, code);
-    this.#batch.kinds[row] = LONG;
+    const row = this.#next(timestampMicros, code, LONG);
     this.#batch.longs[row] = value;
   }
 
   /** A long of at most 2^53: without BigInt. */
   appendSmallLong(timestampMicros: number, code: number, value: number): void {
-    const row = this.#next(timestampMicros, code);
-    this.#batch.kinds[row] = LONG;
+    const row = this.#next(timestampMicros, code, LONG);
     this.#batch.words[2 * row] = value | 0;
     this.#batch.words[2 * row + 1] = Math.floor(value / 2 ** 32);
   }
 
   appendJson(timestampMicros: number, code: number, text: string | Uint8Array): void {
-    const row = this.#next(timestampMicros, code);
-    this.#batch.kinds[row] = JSON_TEXT;
+    const row = this.#next(timestampMicros, code, JSON_TEXT);
     const bytes = typeof text === 'string' ? encoder.encode(text) : text;
     this.#batch.words[2 * row] = appendJsonText(this.#batch.jsonText, bytes, 0, bytes.length);
     this.#batch.words[2 * row + 1] = 0;
   }
 
-  #next(timestampMicros: number, code: number): number {
+  #next(timestampMicros: number, code: number, kind: number): number {
     this.reserve(1);
     const row = this.#batch.rows++;
     this.#batch.timestampMicros[row] = timestampMicros;
     this.#batch.seriesCodes[row] = code;
+    this.#batch.kinds[row] = kind;
     return row;
   }
 }

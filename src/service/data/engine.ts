@@ -17,22 +17,11 @@ const MEMORY_LIMIT = '256MB';
 const MAX_SPILL = '4GB';
 const QUERIES_AT_ONCE = 2;
 
-export interface Engine {
-  /** A connection for the time of some work; its queries end with `signal`. */
-  connect(signal?: AbortSignal): Promise<EngineConnection>;
-  close(): Promise<void>;
-}
-
-export interface EngineConnection extends AsyncDisposable {
-  /**
-   * Run queries, when it is their turn, and take what they answer. Throws the signal's reason once it is aborted; an
-   * interrupted query may look like one that has ended. Must not wait for a client: others wait meanwhile.
-   */
-  query<Answer>(run: (connection: SqlConnection) => Promise<Answer>): Promise<Answer>;
-}
+export type Engine = ReturnType<typeof createEngine>;
+export type EngineConnection = Awaited<ReturnType<Engine['connect']>>;
 
 /** An engine that may read below `readableDir`. Nothing is loaded before the first `connect`. */
-export function createEngine(readableDir: string | undefined): Engine {
+export function createEngine(readableDir: string | undefined) {
   let opening: Promise<{ instance: LockedDuckDb; scratch: TempFolder }> | undefined;
   let closed = false;
   let free = QUERIES_AT_ONCE;
@@ -57,15 +46,20 @@ export function createEngine(readableDir: string | undefined): Engine {
     }
   }
 
-  async function connect(signal?: AbortSignal): Promise<EngineConnection> {
+  /** A connection for the time of some work; its queries end with `signal`. */
+  async function connect(signal?: AbortSignal) {
     if (closed) throw new Error('the engine is closed');
     signal?.throwIfAborted();
     opening ??= openInstance(readableDir);
     const { instance } = await opening;
     const connection = await instance.connect();
     return {
-      query: (run) => inTurn(connection, signal, run),
-      async [Symbol.asyncDispose]() {
+      /**
+       * Run queries, when it is their turn, and take what they answer. Throws the signal's reason once it is aborted; an
+       * interrupted query may look like one that has ended. Must not wait for a client: others wait meanwhile.
+       */
+      query: <Answer>(run: (own: SqlConnection) => Promise<Answer>) => inTurn(connection, signal, run),
+      async [Symbol.asyncDispose](): Promise<void> {
         connection.closeSync();
       },
     };

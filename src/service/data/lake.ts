@@ -130,13 +130,9 @@ export async function connectFor(
   }
 }
 
-/** Rows of all series in files. */
 export async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
   if (files.length === 0) return 0;
-  const paths = joinSql(
-    files.map(({ path }) => pathLiteral(path)),
-    sql`, `,
-  );
+  const paths = joinSql(files.map(({ path }) => pathLiteral(path)));
   const [row] = await query((connection) =>
     connection.rows(sql`SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`),
   );

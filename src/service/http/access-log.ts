@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cleanForeignText } from '../../core/errors.ts';
 import { clientAddress } from '../../core/logins.ts';
-import type { Clock, Log } from '../../core/model/index.ts';
+import { type Clock, type Log, silentLog } from '../../core/model/index.ts';
 
 const MAX_PATH_CHARS = 200;
 const MAX_REQUEST_ID_CHARS = 64;
@@ -38,25 +38,18 @@ function decoded(text: string): string {
   }
 }
 
-export interface AccessLog {
-  /** A request has come: it is logged when its answer has ended. */
-  begin(request: IncomingMessage, response: ServerResponse, requestId: string): void;
-  /** Whose request it is, once that is known. */
-  identify(request: IncomingMessage, clientId: string): void;
-  /** A connection was refused, or what came was no request. */
-  refused(address: string, status: number, sizeBytes: number): void;
-}
+export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /** One line an answer, to `log`; none where there is no log. `secrets` are never shown. */
 export function createAccessLog(
-  log: Log | undefined,
+  log: Log = silentLog,
   clock: Pick<Clock, 'monotonicMs'>,
   secrets: readonly string[],
-): AccessLog {
-  if (log === undefined) return { begin() {}, identify() {}, refused() {} };
+) {
   const clientIds = new WeakMap<IncomingMessage, string>();
   return {
-    begin(request, response, requestId) {
+    /** A request has come: it is logged when its answer has ended. */
+    begin(request: IncomingMessage, response: ServerResponse, requestId: string): void {
       const { socket } = request;
       const address = clientAddress(socket.remoteAddress);
       const startedMs = clock.monotonicMs();
@@ -77,7 +70,11 @@ export function createAccessLog(
         log.info(fields, 'request');
       });
     },
-    identify: (request, clientId) => void clientIds.set(request, cleanForeignText(clientId, secrets, 64)),
-    refused: (address, status, bytes) => log.info({ address, status, bytes }, 'refused'),
+    /** Whose request it is, once that is known. */
+    identify: (request: IncomingMessage, clientId: string) =>
+      void clientIds.set(request, cleanForeignText(clientId, secrets, 64)),
+    /** A connection was refused, or what came was no request. */
+    refused: (address: string, status: number, bytes: number) =>
+      log.info({ address, status, bytes }, 'refused'),
   };
 }

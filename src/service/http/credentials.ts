@@ -12,16 +12,9 @@ export interface ServiceClient {
   readonly vessels: readonly string[] | '*';
 }
 
-/** What a valid token says. */
 export interface Bearer {
   readonly clientId: string;
   mayRead(vessel: string): boolean;
-}
-
-interface KnownClient {
-  readonly client: ServiceClient;
-  readonly id: Buffer;
-  readonly secret: Buffer;
 }
 
 const ALGORITHM = 'HS256';
@@ -29,7 +22,7 @@ const ISSUER = 'vessel-time-series-query-service';
 const SCOPE_PREFIX = 'read:';
 const UNAUTHORIZED = { 'www-authenticate': 'Bearer' };
 
-/** A client with a random id and secret that may read everything. */
+/** It may read everything. */
 export function randomClient(): ServiceClient {
   return {
     clientId: `client-${randomBytes(6).toString('hex')}`,
@@ -40,7 +33,7 @@ export function randomClient(): ServiceClient {
 
 /** Issues and checks tokens. The key is random and lives as long as the process. */
 export class TokenAuthority {
-  readonly #clients: readonly KnownClient[];
+  readonly #clients: readonly { client: ServiceClient; id: Buffer; secret: Buffer }[];
   readonly #guard: LoginGuard;
   readonly #digest = keyedDigest();
   readonly #ttlSeconds: number;
@@ -100,13 +93,9 @@ export class TokenAuthority {
     return found;
   }
 
-  async issue(
-    client: ServiceClient,
-  ): Promise<{ accessToken: string; expiresInSeconds: number; scope: string }> {
-    const scope =
-      client.vessels === '*'
-        ? `${SCOPE_PREFIX}*`
-        : client.vessels.map((vessel) => SCOPE_PREFIX + vessel).join(' ');
+  async issue(client: ServiceClient) {
+    const vessels = client.vessels === '*' ? ['*'] : client.vessels;
+    const scope = vessels.map((vessel) => SCOPE_PREFIX + vessel).join(' ');
     const issuedAt = Math.floor(this.#clock.nowMs() / 1000);
     const accessToken = await new SignJWT({ scope })
       .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
@@ -138,19 +127,14 @@ export class TokenAuthority {
     }
   }
 
-  /** Make every token issued so far invalid. */
   revokeAll(): void {
     this.#key = randomBytes(32);
   }
 }
 
 function bearerOf(clientId: string, scope: string): Bearer {
-  const vessels = new Set(
-    scope
-      .split(' ')
-      .filter((word) => word.startsWith(SCOPE_PREFIX))
-      .map((word) => word.slice(SCOPE_PREFIX.length)),
-  );
+  const words = scope.split(' ').filter((word) => word.startsWith(SCOPE_PREFIX));
+  const vessels = new Set(words.map((word) => word.slice(SCOPE_PREFIX.length)));
   return { clientId, mayRead: (vessel) => vessels.has('*') || vessels.has(vessel) };
 }
 

@@ -35,12 +35,15 @@ export class OAuthError extends HttpError {
   }
 }
 
-/** 400, naming the parameter, what was found and what is expected. */
-export function badParameter(name: string, found: string, expected: string): HttpError {
-  return new HttpError(400, `parameter '${name}': got '${found.slice(0, 200)}', expected ${expected}`);
+export function badRequest(message: string): HttpError {
+  return new HttpError(400, message);
 }
 
-/** The body of an error. */
+/** 400, naming the parameter, what was found and what is expected. */
+export function badParameter(name: string, found: string, expected: string): HttpError {
+  return badRequest(`parameter '${name}': got '${found.slice(0, 200)}', expected ${expected}`);
+}
+
 export function errorBody(message: string): string {
   return JSON.stringify({ error: message });
 }

@@ -1,17 +1,12 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
 import type { ServerResponse } from 'node:http';
-import Fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type ConnectionLimits, Connections, MAX_HEADER_BYTES } from '../../core/connections.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
-import { type AccessLog, createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
-import { errorBody, HttpError } from './http-error.ts';
+import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
+import { badRequest, errorBody, HttpError } from './http-error.ts';
 
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
@@ -66,18 +61,13 @@ interface HttpServerOptions {
   readonly secrets: readonly string[];
 }
 
-interface HttpServer {
-  readonly app: FastifyInstance;
-  readonly accessLog: AccessLog;
-}
-
 /** Of what is answered before it is a request. */
 const refusal = (message: string) => ({
   body: errorBody(message),
   headers: `content-type: application/json; charset=utf-8\r\n${SAFETY_HEADER_LINES}`,
 });
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions) {
   const { log, limits, clock, secrets } = options;
   const accessLog = createAccessLog(options.accessLog, clock, secrets);
   const connections = new Connections({ limits, clock, refusal, onRefused: accessLog.refused });
@@ -110,7 +100,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     begin(request, reply);
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined)
-      throw new HttpError(400, 'header host is missing, which HTTP/1.1 demands');
+      throw badRequest('header host is missing, which HTTP/1.1 demands');
   });
   app.addHook('onClose', async () => connections.close());
   // No body is read before a route asks for it: it knows by then who sends it.

@@ -2,7 +2,7 @@
 import { on } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { HttpError } from './http-error.ts';
+import { badRequest, HttpError } from './http-error.ts';
 
 const FIRST_BUFFER_BYTES = 16 * 1024;
 /** Who is turned away for want of memory may come back so soon. */
@@ -65,7 +65,7 @@ export class BodyReader {
 
 /** The chunks of a body that comes whole, and in time. Leaves the request as it is when left early. */
 async function* chunksOf(raw: FastifyRequest['raw'], timeoutMs: number): AsyncGenerator<Buffer> {
-  const brokenOff = new HttpError(400, 'the body broke off');
+  const brokenOff = badRequest('the body broke off');
   if (raw.destroyed) throw brokenOff;
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeoutMs);
@@ -108,16 +108,13 @@ export async function readExpressions(
   try {
     body = JSON.parse(text);
   } catch {
-    throw new HttpError(400, 'the body is not JSON, expected an array of strings <domain>/<expression>');
+    throw badRequest('the body is not JSON, expected an array of strings <domain>/<expression>');
   }
   const parsed = querySchema.safeParse(body);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     const where = issue.path.length === 0 ? 'the body' : `element ${issue.path.join('.')} of the body`;
-    throw new HttpError(
-      400,
-      `${where}: ${issue.message}; expected an array of strings <domain>/<expression>`,
-    );
+    throw badRequest(`${where}: ${issue.message}; expected an array of strings <domain>/<expression>`);
   }
   return [...new Set(parsed.data)];
 }

@@ -1,4 +1,3 @@
-/** The routes: from an HTTP request to an answer on its way. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '../../core/errors.ts';
@@ -14,7 +13,7 @@ import { indexSeries } from '../query/series-index.ts';
 import type { Turns, Work } from '../turns.ts';
 import type { AccessLog } from './access-log.ts';
 import type { TokenAuthority } from './credentials.ts';
-import { HttpError } from './http-error.ts';
+import { badRequest } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { type BodyReader, MAX_BODY_BYTES, readExpressions } from './request-body.ts';
 import { chooseVersion } from './versions.ts';
@@ -128,6 +127,6 @@ async function* logged(
 
 function headerText(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
-  if (Array.isArray(value)) throw new HttpError(400, `header ${name} is given ${value.length} times`);
+  if (Array.isArray(value)) throw badRequest(`header ${name} is given ${value.length} times`);
   return value;
 }

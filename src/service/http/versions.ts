@@ -1,5 +1,5 @@
 /** Which version answers, and when a version is gone. */
-import type { ApiVersion, WireShape } from '../../core/model/index.ts';
+import type { ApiVersion } from '../../core/model/index.ts';
 import {
   API_VERSION_ENDS,
   API_VERSIONS,
@@ -8,7 +8,7 @@ import {
   MICROS_PER_MILLI,
   wireShape,
 } from '../../core/model/index.ts';
-import { HttpError } from './http-error.ts';
+import { badRequest } from './http-error.ts';
 
 const OLD_VERSION: ApiVersion = '2025-10-31';
 const CURRENT_VERSION: ApiVersion = '2026-09-10';
@@ -16,21 +16,12 @@ const CURRENT_VERSION: ApiVersion = '2026-09-10';
 const OLD_VERSION_ENDS = API_VERSION_ENDS[OLD_VERSION]!;
 const OLD_VERSION_GONE_MS = dateToMicros(addDays(OLD_VERSION_ENDS, 1)) / MICROS_PER_MILLI;
 
-interface ChosenVersion {
-  /** As asked for; echoed in `api-version`. */
-  readonly name: ApiVersion;
-  readonly shape: WireShape;
-}
-
-/** Version for the header `x-api-version` at an instant. Throws 400 for one that is unknown or gone. */
-export function chooseVersion(header: string | undefined, nowMs: number): ChosenVersion {
+/** Version for the header `x-api-version` at an instant, with its name as `api-version` says it. Throws 400 for one that is unknown or gone. */
+export function chooseVersion(header: string | undefined, nowMs: number) {
   const served = API_VERSIONS.filter((version) => version !== OLD_VERSION || nowMs < OLD_VERSION_GONE_MS);
   const wanted = header?.trim() || (served.includes(OLD_VERSION) ? OLD_VERSION : CURRENT_VERSION);
   const name = served.find((version) => version === wanted);
   if (name !== undefined) return { name, shape: wireShape(name) };
   const why = wanted === OLD_VERSION ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
-  throw new HttpError(
-    400,
-    `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,
-  );
+  throw badRequest(`version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`);
 }

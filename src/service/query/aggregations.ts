@@ -97,17 +97,10 @@ export class WindowAccumulator extends WindowTimes {
   }
 
   override value(aggregation: Aggregation): string | undefined {
-    if (this.count === 0) return undefined;
-    switch (aggregation) {
-      case 'count':
-      case 'first_time':
-      case 'last_time':
-        return super.value(aggregation);
-      case 'first_val':
-        return this.#firstValue();
-      case 'last_val':
-        return this.#lastValue();
-    }
+    const time = super.value(aggregation);
+    if (time !== undefined || this.count === 0) return time;
+    if (aggregation === 'first_val') return this.#firstValue();
+    if (aggregation === 'last_val') return this.#lastValue();
     if (this.#hasJson) return undefined;
     switch (aggregation) {
       case 'min':

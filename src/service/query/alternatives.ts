@@ -2,7 +2,7 @@
  * `{a,b}` in an expression: each stands for its alternatives, and may nest. A brace without a partner is a letter
  * like any other. Spaces around an alternative do not count.
  */
-import { HttpError } from '../http/http-error.ts';
+import { badRequest } from '../http/http-error.ts';
 
 /** What one request may have: as many alternatives as expressions, since each costs what one does. */
 const LIMITS = {
@@ -27,8 +27,7 @@ export function expandAlternatives(expressions: readonly (readonly string[])[]):
       const found = spent[what] + more;
       if (found <= LIMITS[what]) return found;
       const where = `by expression ${number(at + 1)} of ${number(expressions.length)}`;
-      throw new HttpError(
-        400,
+      throw badRequest(
         `this request has at least ${number(found)} ${what} ${where}; at most ${number(LIMITS[what])} in one request: split it, or use '*'`,
       );
     };
@@ -85,7 +84,7 @@ function parseChoices(level: string): { readonly sequence: Sequence; readonly pa
     const inner = open.at(-1)!;
     if (token === '{' && paired.has(at)) {
       if (open.length > MAX_NESTING)
-        throw new HttpError(400, `braces nest more than ${MAX_NESTING} deep; write the expression flatter`);
+        throw badRequest(`braces nest more than ${MAX_NESTING} deep; write the expression flatter`);
       open.push({ among: [], sequence: [] });
     } else if (token === '}' && paired.has(at)) {
       open.pop();

@@ -4,7 +4,7 @@
  * slash that separates levels.
  */
 import type { Family } from '../../core/model/index.ts';
-import { HttpError } from '../http/http-error.ts';
+import { badRequest, HttpError } from '../http/http-error.ts';
 import { DOMAIN_NAMES, type Domain, type FindDomain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import type { Pattern } from './series-matcher.ts';
 import { compileVisParts } from './series-matcher.ts';
@@ -22,10 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export function parseQueryExpression(text: string, find: FindDomain = findDomain): Selector {
   const slash = text.indexOf('/');
   if (slash <= 0)
-    throw new HttpError(
-      400,
-      `got '${text.slice(0, 200)}', expected <domain>/<expression>, as flat/IMO9321483/*`,
-    );
+    throw badRequest(`got '${text.slice(0, 200)}', expected <domain>/<expression>, as flat/IMO9321483/*`);
   const domain = requireDomain(text.slice(0, slash), find);
   const expression = text.slice(slash + 1);
   if (domain.name === ID_DOMAIN) return selectIds(domain, expression);
@@ -40,8 +37,7 @@ export function parsePath(family: Family, rawPath: string, find: FindDomain = fi
   const [name = '', ...levels] = rawPath.split('/').map(decodeLevel);
   const domain = requireDomain(name, find);
   if (levels.some((level) => level === ''))
-    throw new HttpError(
-      400,
+    throw badRequest(
       `a path cannot hold an empty level; ask for such ids with POST /${family}/query and a body like ["${domain.name}/<expression>"]`,
     );
   if (domain.name === ID_DOMAIN) return selectIds(domain, levels.join('/'));
@@ -66,7 +62,7 @@ function decodeLevel(raw: string): string {
   try {
     return decodeURIComponent(raw);
   } catch {
-    throw new HttpError(400, `'${raw.slice(0, 80)}' in the path is not valid percent-encoding of UTF-8`);
+    throw badRequest(`'${raw.slice(0, 80)}' in the path is not valid percent-encoding of UTF-8`);
   }
 }
 
@@ -79,7 +75,7 @@ function selectIds(domain: Domain, text: string): Selector {
   const ids = text.split(',').map((part) => {
     const id = part.trim();
     if (!UUID.test(id))
-      throw new HttpError(400, `got id '${id.slice(0, 80)}', expected one or more UUIDs separated by commas`);
+      throw badRequest(`got id '${id.slice(0, 80)}', expected one or more UUIDs separated by commas`);
     return id.toLowerCase();
   });
   return { domain, ids };
@@ -88,8 +84,7 @@ function selectIds(domain: Domain, text: string): Selector {
 function selectLevels(domain: Domain, levels: readonly string[]): Selector {
   const wanted = domain.levels;
   if (wanted !== 'any' && (levels.length > wanted || (levels.length < wanted && !domain.openEnd)))
-    throw new HttpError(
-      400,
+    throw badRequest(
       `'${domain.name}/${levels.join('/').slice(0, 200)}' has ${levels.length} levels, expected ${domain.openEnd ? 'at most ' : ''}${wanted}`,
     );
   return { domain, levels };

@@ -39,21 +39,14 @@ export function chooseFormat(
   accept: string | undefined,
 ): Format {
   const offered = formatsOf(family, shape);
-  if (parameter !== undefined) {
-    const format = offered.find((known) => known === parameter);
-    if (format === undefined) throw notAcceptable(family, `format=${parameter}`, offered);
-    return format;
+  const byHeader = accept?.trim() ? byPreference(accept).map((type) => ACCEPTED.get(type)) : ['json'];
+  const wanted = parameter === undefined ? byHeader : [parameter];
+  for (const one of wanted) {
+    const format = offered.find((known) => known === one);
+    if (format !== undefined) return format;
   }
-  if (accept === undefined || accept.trim() === '') return 'json';
-  for (const type of byPreference(accept)) {
-    const format = ACCEPTED.get(type);
-    if (format !== undefined && offered.includes(format)) return format;
-  }
-  throw notAcceptable(family, `Accept: ${accept}`, offered);
-}
-
-function notAcceptable(family: Family, asked: string, offered: readonly Format[]): HttpError {
-  return new HttpError(
+  const asked = parameter === undefined ? `Accept: ${accept}` : `format=${parameter}`;
+  throw new HttpError(
     406,
     `${family} cannot be answered as ${asked.slice(0, 200)}; this version offers ${offered.join(', ')}`,
   );

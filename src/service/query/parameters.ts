@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS } from '../../core/model/index.ts';
-import { badParameter, HttpError } from '../http/http-error.ts';
-import { DOMAIN_NAMES, type Domain, type FindDomain } from './domains.ts';
+import { badParameter, badRequest } from '../http/http-error.ts';
+import { DOMAIN_NAMES, type FindDomain } from './domains.ts';
 import { lastFullWindow, lastHour, parseTimeRange } from './time-range.ts';
-import { parseWindow, type Window, type WindowEdges } from './windows.ts';
+import { parseWindow } from './windows.ts';
 
 const text = (description: string) => z.string().max(4096).optional().describe(description);
 
@@ -53,22 +53,18 @@ export function readParameters(family: Family, query: URLSearchParams): RawParam
   const found: Record<string, string> = {};
   for (const name of Object.keys(PARAMETERS[family].shape)) {
     const values = query.getAll(name);
-    if (values.length > 1) throw new HttpError(400, `parameter '${name}' is given ${values.length} times`);
+    if (values.length > 1) throw badRequest(`parameter '${name}' is given ${values.length} times`);
     if (values.length === 1) found[name] = values[0]!;
   }
   const parsed = PARAMETERS[family].safeParse(found);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    throw new HttpError(400, `parameter '${issue.path.join('.')}': ${issue.message}`);
+    throw badRequest(`parameter '${issue.path.join('.')}': ${issue.message}`);
   }
   return parsed.data;
 }
 
-export function parseNaming(
-  raw: RawParameters,
-  find: FindDomain,
-): { outputDomain: Domain | undefined; verbose: boolean } {
-  const { verbose, output_domain } = raw;
+export function parseNaming({ verbose, output_domain }: RawParameters, find: FindDomain) {
   if (verbose !== undefined && verbose !== 'true' && verbose !== 'false')
     throw badParameter('verbose', verbose, 'true or false');
   const outputDomain = output_domain === undefined ? undefined : find(output_domain);
@@ -81,32 +77,18 @@ export function measurementsRange(raw: RawParameters, nowMicros: Micros): TimeRa
   return parseTimeRange(raw, nowMicros) ?? lastHour(nowMicros);
 }
 
-export interface StatisticsParameters {
-  readonly range: TimeRange;
-  readonly window: Window;
-  readonly windowEdges: WindowEdges;
-  readonly aggregations: readonly Aggregation[];
-}
-
-export function parseStatistics(
-  raw: RawParameters,
-  shape: WireShape,
-  nowMicros: Micros,
-): StatisticsParameters {
+export function parseStatistics(raw: RawParameters, shape: WireShape, nowMicros: Micros) {
   const window = parseWindow(raw.window ?? '1month');
-  const edges = raw.window_edges ?? 'whole';
-  if (edges !== 'whole' && edges !== 'partial') throw badParameter('window_edges', edges, 'whole or partial');
-  return {
-    range: parseTimeRange(raw, nowMicros) ?? lastFullWindow(window, nowMicros),
-    window,
-    windowEdges: edges,
-    aggregations: parseAggregations(raw, shape),
-  };
+  const windowEdges = raw.window_edges ?? 'whole';
+  if (windowEdges !== 'whole' && windowEdges !== 'partial')
+    throw badParameter('window_edges', windowEdges, 'whole or partial');
+  const range = parseTimeRange(raw, nowMicros) ?? lastFullWindow(window, nowMicros);
+  return { range, window, windowEdges, aggregations: parseAggregations(raw, shape) } as const;
 }
 
 function parseAggregations(raw: RawParameters, shape: WireShape): Aggregation[] {
   if (raw.aggregations !== undefined && raw.aggregation !== undefined)
-    throw new HttpError(400, `'aggregation' is an alias of 'aggregations'; give one of them`);
+    throw badRequest(`'aggregation' is an alias of 'aggregations'; give one of them`);
   const asked = raw.aggregations ?? raw.aggregation ?? (shape === 'keyed' ? 'avg' : 'mean');
   const chosen = new Set<Aggregation>();
   for (const name of asked.split(',')) {

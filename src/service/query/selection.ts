@@ -1,6 +1,6 @@
 /** From selectors to the series of an answer, each once, with the id under which it is answered. */
 import type { SeriesRecord } from '../data/source.ts';
-import { HttpError } from '../http/http-error.ts';
+import { badRequest, HttpError } from '../http/http-error.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 import { expandAlternatives } from './alternatives.ts';
 import type { Domain } from './domains.ts';
@@ -49,8 +49,7 @@ export async function selectSeries(
     readable[vessel] ??= options.mayRead(index.vessels[vessel]!);
     if (!readable[vessel]) continue;
     if (++matched > MAX_SERIES)
-      throw new HttpError(
-        400,
+      throw badRequest(
         `the expressions of this request match more than ${MAX_SERIES.toLocaleString('en')} series; split it, as by vessel`,
       );
     const domain = options.outputDomain ?? selectors[first.get(at)!]!.domain;

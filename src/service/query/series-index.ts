@@ -20,7 +20,6 @@ export interface FirstLevel {
   readonly tails: Tail[];
 }
 
-/** The names of all series in one domain. */
 export interface NamingIndex {
   /** Id by position; undefined for a series without one. */
   readonly ids: readonly (string | undefined)[];
@@ -30,16 +29,7 @@ export interface NamingIndex {
   readonly tails: readonly Tail[];
 }
 
-export interface SeriesIndex {
-  readonly series: readonly SeriesRecord[];
-  /** Every vessel once, and the place of each series' vessel among them. */
-  readonly vessels: readonly string[];
-  readonly vesselCodes: Uint32Array;
-  /** Those that only the metadata of these series name. */
-  readonly otherDomains: OtherDomains;
-  /** Names in the domain that a domain's series are named in. */
-  in(domain: Domain): NamingIndex;
-}
+export type SeriesIndex = ReturnType<typeof createIndex>;
 
 const known = new WeakMap<readonly SeriesRecord[], SeriesIndex>();
 
@@ -61,7 +51,7 @@ export function prepareIndex(series: readonly SeriesRecord[]): SeriesIndex {
   return index;
 }
 
-function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
+function createIndex(series: readonly SeriesRecord[]) {
   const byDomain = new Map<string, NamingIndex>();
   const codes = new Map<string, number>();
   const vesselCodes = Uint32Array.from(series, ({ vessel }) => {
@@ -69,22 +59,26 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
     codes.set(vessel, code);
     return code;
   });
+  /** Names in the domain that a domain's series are named in. */
+  function namingIn(domain: Domain): NamingIndex {
+    const { namedIn, elseNamedIn } = domain;
+    let naming = byDomain.get(namedIn);
+    if (naming === undefined) {
+      const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(namedIn));
+      const named = findDomain(isOwn ? namedIn : elseNamedIn) ?? domain;
+      naming = isOwn ? createNaming(series, named) : namingIn(named);
+      byDomain.set(namedIn, naming);
+    }
+    return naming;
+  }
   return {
     series,
+    /** Every vessel once, and the place of each series' vessel among them. */
     vessels: [...codes.keys()],
     vesselCodes,
+    /** Those that only the metadata of these series name. */
     otherDomains: new OtherDomains(series),
-    in(domain) {
-      const { namedIn, elseNamedIn } = domain;
-      let naming = byDomain.get(namedIn);
-      if (naming === undefined) {
-        const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(namedIn));
-        const named = findDomain(isOwn ? namedIn : elseNamedIn) ?? domain;
-        naming = isOwn ? createNaming(series, named) : this.in(named);
-        byDomain.set(namedIn, naming);
-      }
-      return naming;
-    },
+    in: namingIn,
   };
 }
 

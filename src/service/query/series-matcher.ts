@@ -1,6 +1,6 @@
 /** Which series an expression matches, in one domain. What is compared is counted over the whole request. */
 import { compileLevel, isAny } from '../../core/model/level-pattern.ts';
-import { HttpError } from '../http/http-error.ts';
+import { badRequest } from '../http/http-error.ts';
 import type { FirstLevel, NamingIndex } from './series-index.ts';
 
 /** Comparisons of a level with a pattern, in one request: some 20 ms. */
@@ -10,7 +10,6 @@ const COMPARISONS_PER_SERIES = 5;
 /** What a series costs that is only added. */
 const ADD = 1 / 4;
 
-/** What ids an expression matches. */
 export interface Pattern {
   /** The first level; a text stands for itself, undefined for any. */
   readonly first: string | ((text: string) => boolean) | undefined;
@@ -20,7 +19,6 @@ export interface Pattern {
   tail(levels: readonly string[], firstLevel: string): boolean;
 }
 
-/** What one request may compare. */
 export class ComparisonsBudget {
   readonly #allowed: number;
   #spent = 0;
@@ -34,8 +32,7 @@ export class ComparisonsBudget {
   spend(comparisons: number): void {
     this.#spent += comparisons;
     if (this.#spent > this.#allowed)
-      throw new HttpError(
-        400,
+      throw badRequest(
         `to find what the expressions of this request match takes more than ${this.#allowed.toLocaleString('en')} comparisons with ids; split the request, or name vessels instead of '*'`,
       );
   }

@@ -102,14 +102,8 @@ function csvCell(text: string): string {
   return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const HTML_ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const HTML_ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' } as const;
 
 function htmlText(text: string): string {
-  return text.replace(/[&<>"']/g, (letter) => HTML_ENTITIES[letter]!);
+  return text.replace(/[&<>"']/g, (letter) => HTML_ENTITIES[letter as keyof typeof HTML_ENTITIES]);
 }

@@ -40,67 +40,56 @@ export async function* computeStatistics(
   query: StatisticsQuery,
   work: Work,
 ): AsyncGenerator<StatisticsResult[], void, void> {
-  const grouping = await groupSeries(query, work);
-  const { named, shared } = grouping;
+  const { named, groupOf, shared } = await groupSeries(query, work);
   const timesOnly = needTimesOnly(query.aggregations);
+  /** By group. */
   const open: (StatisticsResult | undefined)[] = new Array(named.length).fill(undefined);
+  /** Those that the next reading of their group, or the end of a slice, has left. */
+  let closed: StatisticsResult[] = [];
+
+  /** Add rows `[from, to)` to the windows. */
+  function gather(batch: ColumnBatch, from: number, to: number): void {
+    const { timestampMicros, seriesCodes } = batch;
+    for (let row = from; row < to; ) {
+      const micros = timestampMicros[row]!;
+      const code = seriesCodes[row]!;
+      const group = groupOf[code]!;
+      let current = open[group];
+      if (current === undefined || micros >= current.end) {
+        if (current !== undefined) closed.push(current);
+        const values = timesOnly ? new WindowTimes() : new WindowAccumulator(query.aggregations);
+        current = { ...windowAt(micros, query.window, query.range), series: named[group]!, group, values };
+        open[group] = current;
+      }
+      // Readings of one series mostly follow each other.
+      let end = row + 1;
+      while (end < to && seriesCodes[end] === code && timestampMicros[end]! < current.end) end++;
+      if (timesOnly) current.values.addTimes(batch, row, end);
+      else (current.values as WindowAccumulator).add(batch, row, end);
+      row = end;
+    }
+  }
+
   const records = query.series.map(({ record }) => record);
   // Merged series must come in one order; otherwise each series' own order is enough.
   const need = { values: !timesOnly, interleaved: shared };
   for await (const { batch, toMicros } of source.read(records, query.range, need, work)) {
-    const closed: StatisticsResult[] = [];
     for (let from = 0; from < batch.rows; from += STEPS_PER_LOOK) {
       if (work.isDue()) await work.pause();
-      const to = Math.min(batch.rows, from + STEPS_PER_LOOK);
-      gather(batch, from, to, { ...grouping, query, timesOnly, open, closed });
+      gather(batch, from, Math.min(batch.rows, from + STEPS_PER_LOOK));
     }
-    for (let group = 0; group < open.length; group++) {
-      const current = open[group];
+    for (const [group, current] of open.entries()) {
       if (current === undefined || current.end > toMicros) continue;
       closed.push(current);
       open[group] = undefined;
     }
     yield* inOrder(closed, work);
+    closed = [];
   }
-  const rest = open.filter((window) => window !== undefined);
-  yield* inOrder(rest, work);
-}
-
-interface Gathering {
-  readonly query: StatisticsQuery;
-  readonly named: readonly SelectedSeries[];
-  /** Group by position in the query's series. */
-  readonly groupOf: readonly number[];
-  readonly timesOnly: boolean;
-  /** By group. */
-  readonly open: (StatisticsResult | undefined)[];
-  /** Those that the next reading of their group has left. */
-  readonly closed: StatisticsResult[];
-}
-
-/** Add rows `[from, to)` to the windows. */
-function gather(batch: ColumnBatch, from: number, to: number, gathering: Gathering): void {
-  const { query, named, groupOf, timesOnly, open, closed } = gathering;
-  const { timestampMicros, seriesCodes } = batch;
-  for (let row = from; row < to; ) {
-    const micros = timestampMicros[row]!;
-    const code = seriesCodes[row]!;
-    const group = groupOf[code]!;
-    let current = open[group];
-    if (current === undefined || micros >= current.end) {
-      if (current !== undefined) closed.push(current);
-      const { start, end } = windowAt(micros, query.window, query.range);
-      const values = timesOnly ? new WindowTimes() : new WindowAccumulator(query.aggregations);
-      current = { start, end, series: named[group]!, group, values };
-      open[group] = current;
-    }
-    // Readings of one series mostly follow each other.
-    let end = row + 1;
-    while (end < to && seriesCodes[end] === code && timestampMicros[end]! < current.end) end++;
-    if (timesOnly) current.values.addTimes(batch, row, end);
-    else (current.values as WindowAccumulator).add(batch, row, end);
-    row = end;
-  }
+  yield* inOrder(
+    open.filter((window) => window !== undefined),
+    work,
+  );
 }
 
 /** Results in their order, some at a time. */

@@ -6,7 +6,7 @@ import {
   MICROS_PER_MILLI,
   MICROS_PER_SECOND,
 } from '../../core/model/index.ts';
-import { badParameter, HttpError } from '../http/http-error.ts';
+import { badParameter, badRequest } from '../http/http-error.ts';
 import { addDuration, type Duration, LATEST, type Unit, type Window, windowStart } from './windows.ts';
 
 /** Parameters of one form belong together; two forms in one request conflict. */
@@ -31,16 +31,15 @@ export function parseTimeRange(parameters: TimeParameters, nowMicros: Micros): T
   const used = FORMS.map((names) => given(parameters, names)).filter((names) => names !== undefined);
   if (used.length === 0) return undefined;
   if (used.length > 1)
-    throw new HttpError(
-      400,
+    throw badRequest(
       `conflicting time parameters: ${used.map((names) => names.join(' and ')).join(', ')}; use one form`,
     );
   const range = rangeOf(parameters, nowMicros);
   // Written so that NaN, from a duration beyond all dates, is refused too.
   if (!(range.fromMicros >= EARLIEST && range.toMicros <= LATEST))
-    throw new HttpError(400, 'the time range leaves the years 1970 to 2199');
+    throw badRequest('the time range leaves the years 1970 to 2199');
   if (range.fromMicros > range.toMicros)
-    throw new HttpError(400, 'the time range ends before it begins; check the order of its two ends');
+    throw badRequest('the time range ends before it begins; check the order of its two ends');
   return range;
 }
 
@@ -85,8 +84,8 @@ function rangeOf(parameters: TimeParameters, nowMicros: Micros): TimeRange {
 }
 
 function calendarRange({ year, month, day }: TimeParameters): TimeRange {
-  if (year === undefined) throw new HttpError(400, `'month' and 'day' need 'year' beside them`);
-  if (day !== undefined && month === undefined) throw new HttpError(400, `'day' needs 'month' beside it`);
+  if (year === undefined) throw badRequest(`'month' and 'day' need 'year' beside them`);
+  if (day !== undefined && month === undefined) throw badRequest(`'day' needs 'month' beside it`);
   const yearNumber = parseInteger('year', year, 1970, 2199);
   const monthNumber = month === undefined ? 1 : parseInteger('month', month, 1, 12);
   const lastDay = new Date(Date.UTC(yearNumber, monthNumber, 0)).getUTCDate();

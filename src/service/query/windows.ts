@@ -23,7 +23,7 @@ export interface Duration {
   readonly unit: Unit;
 }
 export type Window = Duration | 'none';
-export type WindowEdges = 'whole' | 'partial';
+type WindowEdges = 'whole' | 'partial';
 
 /** First instant that no range reaches beyond. */
 export const LATEST: Micros = Date.UTC(2200, 0, 1) * MICROS_PER_MILLI;

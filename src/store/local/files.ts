@@ -47,12 +47,9 @@ export async function readRange(
 ): Promise<Uint8Array | undefined> {
   const opened = await openFile(path);
   if (opened === undefined) return undefined;
-  try {
-    const size = Math.min(toByte, opened.info.size) - fromByte;
-    return await readAll(opened.file, Math.max(0, size), fromByte);
-  } finally {
-    await opened.file.close();
-  }
+  await using file = opened.file;
+  const size = Math.min(toByte, opened.info.size) - fromByte;
+  return await readAll(file, Math.max(0, size), fromByte);
 }
 
 /** So many bytes of a file from a place on, as far as it reaches. */
@@ -100,13 +97,11 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Make renames and removals in a folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
-  const opened = await open(folder, constants.O_RDONLY | WITHOUT_WAITING);
+  await using opened = await open(folder, constants.O_RDONLY | WITHOUT_WAITING);
   try {
     await opened.sync();
   } catch (error) {
     // Some network file systems cannot sync a folder: they do it by themselves.
     if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error;
-  } finally {
-    await opened.close();
   }
 }

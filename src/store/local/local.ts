@@ -10,7 +10,7 @@ import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { folderStateOf } from './folder-state.ts';
 import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
 import { createUploads, type OnKey, uploadOfFile } from './uploads.ts';
-import { type FoundFileStat, fileVersion, walkPages, withStats } from './walk.ts';
+import { fileVersion, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 
@@ -77,13 +77,10 @@ export function createLocalStore(rootDir: string): ObjectStore {
 async function readObject(path: string): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
   const opened = await openFile(path);
   if (opened === undefined) return undefined;
-  const { file, info } = opened;
-  try {
-    if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
-    return { version: fileVersion(info), bytes: await readAll(file, info.size, 0) };
-  } finally {
-    await file.close();
-  }
+  const { info } = opened;
+  await using file = opened.file;
+  if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
+  return { version: fileVersion(info), bytes: await readAll(file, info.size, 0) };
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
@@ -141,11 +138,7 @@ async function* listUploads(root: string, prefix: string): AsyncIterable<UploadR
 }
 
 /** The files that a prefix can mean and that are wanted, in key order, some at a time. */
-async function* listFiles(
-  root: string,
-  prefix: string,
-  isWanted: (fileKey: string) => boolean,
-): AsyncIterable<FoundFileStat[]> {
+async function* listFiles(root: string, prefix: string, isWanted: (fileKey: string) => boolean) {
   checkPrefix(prefix);
   try {
     yield* withStats(walkPages(root, prefix, isWanted));
@@ -160,20 +153,14 @@ async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
     await link(temp, path);
     return true;
   } catch (error) {
-    switch (errnoOf(error)) {
-      case 'EEXIST':
-        return false;
-      case 'EPERM':
-      case 'ENOTSUP':
-      case 'ENOSYS':
-        throw new FatalError(
-          'no-hard-links',
-          `cannot create ${path}: its file system has no hard links (${errnoOf(error)}), which are needed to let exactly one of several writers win. Put the lake on a file system that has them (ext4, XFS, Btrfs, APFS, NFS), or on S3.`,
-          { cause: error },
-        );
-      default:
-        throw error;
-    }
+    const errno = errnoOf(error) ?? '';
+    if (errno === 'EEXIST') return false;
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(errno)) throw error;
+    throw new FatalError(
+      'no-hard-links',
+      `cannot create ${path}: its file system has no hard links (${errno}), which are needed to let exactly one of several writers win. Put the lake on a file system that has them (ext4, XFS, Btrfs, APFS, NFS), or on S3.`,
+      { cause: error },
+    );
   }
 }
 

@@ -3,7 +3,7 @@
  * a writer that died is swept by whoever works in the folder next. A sweep can err (another container's process
  * may look dead from here); that is harmless, because a writer whose temp file was taken starts again.
  */
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -43,7 +43,8 @@ export async function placeFile<T>(
 
 /** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
 export async function createTemp(path: string): Promise<{ path: string; file: FileHandle }> {
-  const turn = Date.now().toString(16).padStart(11, '0') + fiveDigits();
+  // The end tells writers of the same millisecond apart.
+  const turn = Date.now().toString(16).padStart(11, '0') + randomBytes(3).toString('hex').slice(1);
   const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
   const tempPath = join(dirname(path), name);
   ownTemps.add(tempPath);
@@ -53,13 +54,6 @@ export async function createTemp(path: string): Promise<{ path: string; file: Fi
     ownTemps.delete(tempPath);
     throw error;
   }
-}
-
-/** Tells writers of the same millisecond apart; nobody has to be unable to guess them. */
-function fiveDigits(): string {
-  return Math.floor(Math.random() * 16 ** 5)
-    .toString(16)
-    .padStart(5, '0');
 }
 
 /** Let a temp file have its place, over what is there. Throws ENOENT where somebody has taken it. */
@@ -75,14 +69,11 @@ export async function dropTemp(tempPath: string): Promise<void> {
   ownTemps.delete(tempPath);
 }
 
-async function writeAndSync(file: FileHandle, bytes: Uint8Array): Promise<Stats> {
-  try {
-    await writeAll(file, bytes, 0);
-    await file.sync();
-    return await file.stat();
-  } finally {
-    await file.close();
-  }
+async function writeAndSync(opened: FileHandle, bytes: Uint8Array): Promise<Stats> {
+  await using file = opened;
+  await writeAll(file, bytes, 0);
+  await file.sync();
+  return await file.stat();
 }
 
 /** The temp files of one file's writers, of all hosts and processes, in the order of their turns. */
@@ -104,22 +95,17 @@ export async function sweepTemps(folder: string): Promise<void> {
   }
 }
 
-/** A temp file that a dead writer left; whoever works in its folder next would sweep it too. */
-interface DeadTemp {
-  /** Relative to the root, with `/`. */
-  readonly fileKey: string;
-  /** False when it is gone, or not dead any more. */
-  remove(): Promise<boolean>;
-}
-
-/** All of them below a lake's folder. Throws FatalError and RetriableError as the store does. */
-export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> {
+/**
+ * All temp files below a lake's folder that dead writers left; `remove` gives false for one that is gone, or not dead any
+ * more. Throws FatalError and RetriableError as the store does.
+ */
+export async function* findDeadTemps(rootDir: string) {
   try {
     for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
       if (!(await isDeadTemp(path))) continue;
       yield {
         fileKey,
-        async remove() {
+        async remove(): Promise<boolean> {
           if (!(await isDeadTemp(path))) return false;
           await unlessMissing(unlink(path));
           return true;
@@ -208,23 +194,16 @@ async function pruneAbove(rootDir: string, path: string): Promise<string> {
   return folder;
 }
 
+/** What keeps a folder: it is not empty, a mount point, somebody else's, or a link to a folder. */
+const KEPT = ['ENOTEMPTY', 'EEXIST', 'EBUSY', 'EACCES', 'EPERM', 'ENOTDIR'];
+
 async function removeEmptyFolder(folder: string): Promise<boolean> {
   try {
-    await rmdir(folder);
+    // Where somebody else pruned it, the one above may be empty now.
+    await unlessMissing(rmdir(folder));
     return true;
   } catch (error) {
-    switch (errnoOf(error)) {
-      case 'ENOENT': // Somebody else pruned it: the one above may be empty now.
-        return true;
-      case 'ENOTEMPTY':
-      case 'EEXIST':
-      case 'EBUSY': // A mount point.
-      case 'EACCES':
-      case 'EPERM':
-      case 'ENOTDIR': // A link to a folder.
-        return false;
-      default:
-        throw error;
-    }
+    if (KEPT.includes(errnoOf(error) ?? '')) return false;
+    throw error;
   }
 }

@@ -111,7 +111,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
         const end = sizeOf(known);
 
-        const { file } = await openUpload(upload);
+        await using file = (await openUpload(upload)).file;
         try {
           await writeAll(file, bytes, offset);
           if (replaced !== undefined) await file.truncate(end);
@@ -119,8 +119,6 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
           known.length = partNumber - 1;
           await file.truncate(offset).catch(() => {}); // Best effort: gives the disk its space back.
           throw error;
-        } finally {
-          await file.close();
         }
         return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
       }),

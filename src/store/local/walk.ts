@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { errnoOf } from './errors.ts';
 
 interface FoundFile {
-  /** Relative to the root, with `/`. */
   readonly fileKey: string;
   readonly path: string;
 }
 
-/** Files that are looked at at once. */
 const STAT_BATCH = 32;
 
 /**
@@ -74,33 +72,31 @@ function inKeyOrder(entries: readonly Dirent[]): Dirent[] {
     .map(({ entry }) => entry);
 }
 
-export type FoundFileStat = FoundFile & {
-  readonly sizeBytes: number;
-  readonly modifiedMs: number;
-  readonly createdMs: number;
-  readonly tag: string;
-};
-
 /** Names this writing of a file: every write makes a new one, whose inode or time (to the microsecond) is another. */
 export function fileVersion({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
   return `${ino}-${mtimeMs}`;
 }
 
 /** Add size and times; files that vanished meanwhile are left out. */
-export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>): AsyncIterable<FoundFileStat[]> {
+export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>) {
   for await (const page of pages) {
-    const found: FoundFileStat[] = [];
+    const found = [];
     for (let at = 0; at < page.length; at += STAT_BATCH) {
       const batch = page.slice(at, at + STAT_BATCH);
-      const stats = await Promise.all(batch.map(({ path }) => statIfThere(path)));
-      for (const [index, info] of stats.entries())
-        if (info !== undefined) found.push(withStat(batch[index]!, info));
+      for (const { file, info } of await Promise.all(
+        batch.map(async (file) => ({ file, info: await statIfThere(file.path) })),
+      )) {
+        if (info === undefined) continue;
+        const { size: sizeBytes, mtimeMs: modifiedMs, birthtimeMs } = info;
+        // Where the file system keeps no time of birth, Node reports 0 or a later time.
+        const createdMs = birthtimeMs > 0 ? Math.min(birthtimeMs, modifiedMs) : modifiedMs;
+        found.push({ ...file, sizeBytes, modifiedMs, createdMs, tag: fileVersion(info) });
+      }
     }
     yield found;
   }
 }
 
-/** Undefined where a file is not there (any more). */
 export async function statIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
@@ -108,11 +104,4 @@ export async function statIfThere(path: string): Promise<Stats | undefined> {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
     throw error;
   }
-}
-
-function withStat(file: FoundFile, info: Stats): FoundFileStat {
-  // Where the file system keeps no time of birth, Node reports 0 or a later time.
-  const createdMs = info.birthtimeMs > 0 ? Math.min(info.birthtimeMs, info.mtimeMs) : info.mtimeMs;
-  const { fileKey, path } = file;
-  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: fileVersion(info) };
 }

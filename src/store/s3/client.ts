@@ -42,7 +42,7 @@ export function openBucket(options: S3StoreOptions) {
   const folder = options.prefix === '' ? '' : `${options.prefix}/`;
   const url = `s3://${bucket}${options.prefix === '' ? '' : `/${options.prefix}`}`;
   const via = endpoint === undefined ? '' : ` at ${new URL(endpoint).origin}`;
-  const credentialsNow = () => (typeof credentials === 'function' ? credentials() : credentials);
+  const credentialsNow = typeof credentials === 'function' ? credentials : () => credentials;
   // Those before may still be in messages about calls under way.
   const known = new Set<string>();
   const secrets = () => {
@@ -57,13 +57,10 @@ export function openBucket(options: S3StoreOptions) {
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && {
       // What has expired the SDK asks for again, at every call.
-      credentials:
-        typeof credentials === 'function'
-          ? async () => {
-              secrets();
-              return { ...credentials(), expiration: new Date() };
-            }
-          : credentials,
+      credentials: async () => {
+        secrets();
+        return { ...credentialsNow()!, expiration: new Date() };
+      },
     }),
     // Bodies are checked by the SHA-256 that every request signs. The SDK's newer checksums are not understood
     // by every store, and sending them as trailers is answered 411 by Ceph 16.

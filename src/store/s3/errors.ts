@@ -16,39 +16,35 @@ interface S3Fault {
   readonly text: string;
 }
 
-interface Verdict {
-  readonly code: string;
-  /** What to do next. */
-  readonly next: string;
-}
+type Verdict = readonly [code: string, whatToDoNext: string];
 
-const CHECK_KEYS: Verdict = {
-  code: 'bad-credentials',
-  next: 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (or the profile or role they come from).',
-};
-const CHECK_REGION: Verdict = {
-  code: 'wrong-region',
-  next: 'Set AWS_REGION to the region of the bucket (and AWS_ENDPOINT_URL_S3 to its address, if it is not one of Amazon).',
-};
-const FREE_SPACE: Verdict = {
-  code: 'disk-full',
-  next: 'The store or its quota is full. What was published before is unchanged. Free space there and run again.',
-};
-const CHECK_CLOCK: Verdict = {
-  code: 'clock-skew',
-  next: "This machine's clock and the store's differ by too much: set the clock.",
-};
-const CHECK_POLICY: Verdict = {
-  code: 'no-permission',
-  next: 'Check the credentials and their policy: they need s3:ListBucket, s3:ListBucketMultipartUploads on the bucket and s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts on its objects (without s3:ListBucket a missing object looks forbidden).',
-};
+const CHECK_KEYS: Verdict = [
+  'bad-credentials',
+  'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (or the profile or role they come from).',
+];
+const CHECK_REGION: Verdict = [
+  'wrong-region',
+  'Set AWS_REGION to the region of the bucket (and AWS_ENDPOINT_URL_S3 to its address, if it is not one of Amazon).',
+];
+const FREE_SPACE: Verdict = [
+  'disk-full',
+  'The store or its quota is full. What was published before is unchanged. Free space there and run again.',
+];
+const CHECK_CLOCK: Verdict = [
+  'clock-skew',
+  "This machine's clock and the store's differ by too much: set the clock.",
+];
+const CHECK_POLICY: Verdict = [
+  'no-permission',
+  'Check the credentials and their policy: they need s3:ListBucket, s3:ListBucketMultipartUploads on the bucket and s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts on its objects (without s3:ListBucket a missing object looks forbidden).',
+];
 
 /** Faults that no retry fixes, by S3's error code. */
 const FATAL: Readonly<Record<string, Verdict>> = {
   // One object among several that were to be removed has no status.
   AccessDenied: CHECK_POLICY,
-  NoSuchBucket: { code: 'no-bucket', next: 'Create the bucket, or correct LAKE_URL.' },
-  InvalidBucketName: { code: 'no-bucket', next: 'Correct the bucket in LAKE_URL.' },
+  NoSuchBucket: ['no-bucket', 'Create the bucket, or correct LAKE_URL.'],
+  InvalidBucketName: ['no-bucket', 'Correct the bucket in LAKE_URL.'],
   InvalidAccessKeyId: CHECK_KEYS,
   SignatureDoesNotMatch: CHECK_KEYS,
   InvalidToken: CHECK_KEYS,
@@ -63,32 +59,25 @@ const FATAL: Readonly<Record<string, Verdict>> = {
   QuotaExceeded: FREE_SPACE,
   XMinioStorageFull: FREE_SPACE,
   InsufficientStorage: FREE_SPACE,
-  BadCertificate: {
-    code: 'bad-certificate',
-    next: "The store's TLS certificate cannot be trusted: correct the endpoint, or name its authority in NODE_EXTRA_CA_CERTS.",
-  },
-  NotImplemented: {
-    code: 'unsupported-store',
-    next: 'This store lacks a call that is needed (multipart uploads, If-None-Match). Use one that has them.',
-  },
-  EntityTooSmall: {
-    code: 'part-too-small',
-    next: 'All parts but the last must have 5 MiB or more: a defect here.',
-  },
-  KeyTooLongError: { code: 'bad-key', next: 'Shorten the prefix in LAKE_URL.' },
+  BadCertificate: [
+    'bad-certificate',
+    "The store's TLS certificate cannot be trusted: correct the endpoint, or name its authority in NODE_EXTRA_CA_CERTS.",
+  ],
+  NotImplemented: [
+    'unsupported-store',
+    'This store lacks a call that is needed (multipart uploads, If-None-Match). Use one that has them.',
+  ],
+  EntityTooSmall: ['part-too-small', 'All parts but the last must have 5 MiB or more: a defect here.'],
+  KeyTooLongError: ['bad-key', 'Shorten the prefix in LAKE_URL.'],
 };
 
 const CERTIFICATE = /CERT|^UNABLE_TO_/;
 const NO_REGION = /region is missing/i;
 
 /** Bodies that were damaged or cut on their way: the store refused them, sending again fixes it. */
-const DAMAGED = new Set([
-  'BadDigest',
-  'XAmzContentSHA256Mismatch',
-  'InvalidDigest',
-  'IncompleteBody',
-  'RequestTimeout',
-]);
+const DAMAGED = new Set(
+  'BadDigest XAmzContentSHA256Mismatch InvalidDigest IncompleteBody RequestTimeout'.split(' '),
+);
 
 /** Does sending the same request again help, though the SDK would not? */
 export function isDamagedOnItsWay(error: unknown): boolean {
@@ -126,6 +115,12 @@ export function isConflict(error: unknown): boolean {
   return status === 412 || status === 409;
 }
 
+/** Does the store lack the call, or a condition of it? */
+export function isNotImplemented(error: unknown): boolean {
+  const { name, status } = faultOf(error);
+  return name === 'NotImplemented' || status === 501;
+}
+
 /** `upload-gone` where the upload does not exist (any more); undefined for any other fault. */
 export function uploadGone(error: unknown, key: string): CommitFailedError | undefined {
   // Ceph 16 says NoSuchKey when asked for the parts of an upload that is gone.
@@ -160,7 +155,7 @@ export function s3Error(
   const what = `cannot ${doing} ${where}: ${found}.`;
   const verdict = verdictOf(fault);
   // No `cause`: the SDK's errors hold the whole request and response, credentials' names among them.
-  if (verdict !== undefined) return new FatalError(verdict.code, `${what} ${verdict.next}`);
+  if (verdict !== undefined) return new FatalError(verdict[0], `${what} ${verdict[1]}`);
   return new RetriableError(
     fault.status === 503 || fault.status === 429 ? 's3-overloaded' : 's3-unavailable',
     what,
@@ -168,26 +163,14 @@ export function s3Error(
 }
 
 function verdictOf({ name, status, text }: S3Fault): Verdict | undefined {
-  if (NO_REGION.test(text)) return { code: 'no-region', next: 'Set AWS_REGION to the region of the bucket.' };
-  const known = Object.hasOwn(FATAL, name) ? FATAL[name] : undefined;
-  if (known !== undefined) return known;
+  if (NO_REGION.test(text)) return ['no-region', 'Set AWS_REGION to the region of the bucket.'];
+  if (Object.hasOwn(FATAL, name)) return FATAL[name];
   if (DAMAGED.has(name) || name === 'OperationAborted' || name === 'ConditionalRequestConflict')
     return undefined;
-  switch (status) {
-    case 301:
-      return CHECK_REGION;
-    case 401:
-    case 403:
-      return CHECK_POLICY;
-    case 507:
-      return FREE_SPACE;
-    case 408:
-    case 429:
-    case undefined:
-      return undefined;
-    default:
-      return status >= 400 && status < 500
-        ? { code: 's3-refused', next: 'No retry fixes this; look at the answer.' }
-        : undefined;
-  }
+  if (status === undefined || status === 408 || status === 429) return undefined;
+  if (status === 301) return CHECK_REGION;
+  if (status === 401 || status === 403) return CHECK_POLICY;
+  if (status === 507) return FREE_SPACE;
+  const isRefused = status >= 400 && status < 500;
+  return isRefused ? ['s3-refused', 'No retry fixes this; look at the answer.'] : undefined;
 }

@@ -7,7 +7,6 @@ import { checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, UploadRef } from '../store.ts';
 import type { S3Bucket } from './client.ts';
 
-/** See the port. */
 export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
   const pages = pagesOf(
@@ -40,7 +39,6 @@ export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<Li
   }
 }
 
-/** See the port. */
 export async function* listUploads(
   s3: S3Bucket,
   prefix: string,

@@ -1,4 +1,3 @@
-/** Reads of objects, ranges of them, and what a store says of one. */
 import type { Readable } from 'node:stream';
 import type {
   GetObjectCommandInput,
@@ -16,17 +15,12 @@ const BODY_ATTEMPTS = 3;
 type Named<Answer> = Answer & { readonly ETag: Version };
 export type NamedHead = Named<HeadObjectCommandOutput>;
 
-interface ReadObject {
-  readonly bytes: Uint8Array;
-  readonly version: Version;
-}
+type ReadObject = { readonly bytes: Uint8Array; readonly version: Version };
 
-/** See `get` of the port. */
 export async function readObject(s3: S3Bucket, key: string): Promise<ReadObject | undefined> {
   return await readBody(s3, key, {}, MAX_WHOLE_BYTES, (sizeBytes) => tooLargeToRead(key, sizeBytes));
 }
 
-/** See `getRange` of the port. */
 export async function readRange(
   s3: S3Bucket,
   key: string,
@@ -122,7 +116,6 @@ async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint
   return { bytes: new Uint8Array(buffer, byteOffset, sizeBytes), sizeBytes };
 }
 
-/** See `head` of the port. */
 export async function headObject(
   s3: S3Bucket,
   key: string,

@@ -123,14 +123,11 @@ function secretFromEnv(name: string, env: Environment): string | undefined {
   return found?.text;
 }
 
-function maxAttemptsFromEnv(env: Environment): number | undefined {
-  const value = env.AWS_MAX_ATTEMPTS;
+function maxAttemptsFromEnv({ AWS_MAX_ATTEMPTS: value }: Environment): number | undefined {
   if (!value) return undefined;
-  if (!/^[1-9]\d?$/.test(value)) {
-    throw new ConfigError(
-      'aws-max-attempts',
-      `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}: expected 1 to 99.`,
-    );
-  }
-  return Number(value);
+  if (/^[1-9]\d?$/.test(value)) return Number(value);
+  throw new ConfigError(
+    'aws-max-attempts',
+    `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}: expected 1 to 99.`,
+  );
 }

@@ -5,7 +5,7 @@ import { RetriableError } from '../../core/errors.ts';
 import type { ObjectStore, Version } from '../store.ts';
 import type { PutCondition, S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isConflict, isMissing } from './errors.ts';
+import { faultOf, isConflict, isMissing, isNotImplemented } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 const CONFLICT_ATTEMPTS = 10;
@@ -142,5 +142,5 @@ function versionHolding(
  */
 function isCallRefused(error: unknown): boolean {
   const { name, status } = faultOf(error);
-  return name === 'AccessDenied' || name === 'NotImplemented' || status === 405 || status === 501;
+  return name === 'AccessDenied' || status === 405 || isNotImplemented(error);
 }

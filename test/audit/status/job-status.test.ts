@@ -11,12 +11,12 @@ import { folderStateOf } from '../../../src/store/local/folder-state.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { type MadeUpIndex, writeMadeUpFolder } from '../../helpers/made-up-ledger.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder } from '../../helpers/temp.ts';
 
-test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(
+test.for(['pieces', 'none'] satisfies MadeUpIndex[])(
   'each vessel-day is what was made of it, with an index as it is left: %s',
   async (index) => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const made = await writeMadeUpFolder(folder.path, { vessels: 60, days: 50, index });
     const store = createLocalStore(folder.path);
     const ports = {
@@ -45,7 +45,7 @@ test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(
 );
 
 test('what is as it was is not listed again, and what is not is seen', async () => {
-  await using folder = await newTempFolder();
+  await using folder = await newMemoryFolder();
   const made = await writeMadeUpFolder(folder.path, { vessels: 70, days: 30 });
   const local = createLocalStore(folder.path);
   const listed: string[] = [];

@@ -17,7 +17,7 @@ import { claimKey, claimPrefix, detailKey, receiptKey } from '../../../src/lake/
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { receiptOf } from '../../helpers/lake.ts';
 import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
-import { DATE, startTestService, type TestService, VESSEL } from '../../helpers/run.ts';
+import { DATE, serviceForTests, VESSEL } from '../../helpers/run.ts';
 import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { edit, editDetail, editReceipt } from './audit-lake.ts';
 
@@ -30,17 +30,15 @@ const JOBS: Record<string, JobDefinition> = {
 const STEPS = ['part-uploaded', 'sealed', 'completed', 'published', 'detail', 'receipt'] as const;
 type Step = (typeof STEPS)[number];
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let folder: TempFolder;
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   folder = await newMemoryFolder();
   const otherBytes = { rowGroupRows: 100, partBytes: 2_000 };
   for (const layout of ['plain', 'delta'] as const) await makeStates(layout, layout, otherBytes);
   await makeStates('plain', 'same', FORMAT_SIZES);
 });
 afterAll(async () => {
-  await service.close();
   await folder[Symbol.asyncDispose]();
 });
 

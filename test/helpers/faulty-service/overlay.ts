@@ -36,7 +36,7 @@ const ALL_TIME: TimeRange = { fromMicros: Number.NEGATIVE_INFINITY, toMicros: Nu
 /** Readings added and removed so far. What was removed stays so; readings added later are not touched by it. */
 export class Overlay {
   #added: Added[] = [];
-  readonly #removed: Removed[] = [];
+  #removed: Removed[] = [];
 
   addReadings(timeSeriesId: string, readings: readonly AddedReading[]): void {
     for (const reading of readings) this.#added.push({ timeSeriesId, ...reading });
@@ -51,6 +51,11 @@ export class Overlay {
         reading.timestampMicros < range.fromMicros ||
         reading.timestampMicros >= range.toMicros,
     );
+  }
+
+  /** The data are as they were made up. */
+  reset(): void {
+    [this.#added, this.#removed] = [[], []];
   }
 
   get isEmpty(): boolean {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
+import { COMPILE_CACHE } from '../../helpers/compile-cache.ts';
 import type { Target } from '../input.ts';
 import type { Measured } from '../measured-process.ts';
 import { measure } from '../measured-process.ts';
@@ -72,7 +73,7 @@ export async function openExporter(): Promise<ExporterFace> {
     }
     const forked = fork(CHILD, [], {
       execArgv: EXEC_ARGS,
-      env: { PATH: process.env.PATH },
+      env: { PATH: process.env.PATH, ...COMPILE_CACHE },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     child = measure(forked);

@@ -10,7 +10,7 @@ import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 const options = { settingsHash: 'hash', takeover: false };
@@ -19,7 +19,7 @@ const elsewhere: ProcessId = { host: 'another-host', pid: 1 };
 async function withLake(
   act: (ports: ClaimPorts & { clock: ManualClock }, at: (self: ProcessId) => ClaimPorts) => Promise<void>,
 ): Promise<void> {
-  await using folder = await newTempFolder();
+  await using folder = await newMemoryFolder();
   const store = createLocalStore(folder.path);
   const clock = createManualClock(Date.parse('2026-01-06T06:15:00Z'));
   const ports = { store, clock, self: thisProcess(), log: silentLog };

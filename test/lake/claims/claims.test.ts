@@ -5,7 +5,7 @@ import { claimKey, receiptKey } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const JOB = 'measurements';
 const dayOf = (vessel: string): VesselDay => ({ job: JOB, vessel, date: '2026-01-05' });
@@ -13,7 +13,7 @@ const dayOf = (vessel: string): VesselDay => ({ job: JOB, vessel, date: '2026-01
 let temp: TempFolder;
 let store: ObjectStore;
 beforeEach(async () => {
-  temp = await newTempFolder();
+  temp = await newMemoryFolder();
   store = createLocalStore(temp.path);
 });
 afterEach(() => temp.remove());

@@ -1,6 +1,6 @@
 /**
- * A month of 10,000 vessels whose index lies in pieces, read and put together in a process of its own: `FOLDER`. Prints
- * what it has seen as JSON. The receipts are made up when they are listed, and none is ever fetched.
+ * A month of many vessels whose index lies in pieces, read and put together in a process of its own: `FOLDER VESSELS`.
+ * Prints what it has seen as JSON. The receipts are made up when they are listed, and none is ever fetched.
  */
 import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { indexKey, indexPieceKey, indexPrefix, receiptKey } from '../../../src/lake/keys.ts';
@@ -13,9 +13,9 @@ import { makeReceipt, vesselIds } from '../../helpers/ledger.ts';
 
 const JOB = 'measurements';
 const MONTH = '2026-01';
-const VESSELS = vesselIds(10_000);
+const VESSELS = vesselIds(Number(process.argv[3]));
 const DATES = datesBetween(`${MONTH}-01`, addDays(`${MONTH}-01`, 31));
-const PIECE_RECEIPTS = 2_500;
+const PIECE_RECEIPTS = VESSELS.length / 4;
 
 const local = createLocalStore(process.argv[2]!);
 const sizeBytes = 1_300;

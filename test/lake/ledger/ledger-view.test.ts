@@ -4,14 +4,14 @@ import { createLedgerView } from '../../../src/lake/ledger/ledger-view.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder } from '../../helpers/temp.ts';
 
 const JOB = 'measurements';
 const VESSELS = vesselIds(3);
 const WEEK_MS = 7 * 86_400_000;
 
 async function openLedger() {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   const store = createLocalStore(folder.path);
   const calls = { lists: 0, gets: 0 };
   const counted: typeof store = {

@@ -8,7 +8,7 @@ import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
 import { replayTable } from '../../helpers/table.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const PREFIX = 'measurements/';
 const CONTENT = {
@@ -21,7 +21,7 @@ let store: ObjectStore;
 let clock: ManualClock;
 
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
   clock = createManualClock(Date.parse('2026-01-06T06:15:00Z'));
 });

@@ -9,14 +9,14 @@ import { readTableFiles } from '../../../src/lake/publish/table-files.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import { LOG_FOLDER, MEASUREMENTS } from '../table/fixtures.ts';
 
 let folder: TempFolder;
 let store: ObjectStore;
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
 });
 afterEach(() => folder.remove());

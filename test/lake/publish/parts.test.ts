@@ -5,7 +5,7 @@ import { objectKey } from '../../../src/lake/keys.ts';
 import { createPartUpload } from '../../../src/lake/publish/parts.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 let folder: TempFolder;
@@ -13,7 +13,7 @@ let store: ObjectStore;
 let nonces = 0;
 
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
 });
 afterEach(async () => {

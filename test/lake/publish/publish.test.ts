@@ -17,14 +17,14 @@ import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 let folder: TempFolder;
 let store: ObjectStore;
 
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
 });
 afterEach(async () => {

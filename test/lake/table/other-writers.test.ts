@@ -7,7 +7,7 @@ import { FatalError } from '../../../src/core/errors.ts';
 import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { collect, expectFault, keysOf } from '../../store/store-suite.ts';
 import {
   addOf,
@@ -26,7 +26,7 @@ let store: ObjectStore;
 let place: TablePlace;
 let table: Table;
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
   place = placeOf(store);
   table = await newTable(place);

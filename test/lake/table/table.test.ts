@@ -8,7 +8,7 @@ import { PROTOCOL } from '../../../src/lake/table/schema.ts';
 import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import {
   addOf,
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 let folder: TempFolder;
 let store: ObjectStore;
 beforeEach(async () => {
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   store = createLocalStore(folder.path);
 });
 afterEach(() => folder.remove());

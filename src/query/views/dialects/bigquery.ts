@@ -41,10 +41,7 @@ export const bigquery = views.dialectOf({
   receipts: (lake) => {
     const table = views.relation(bigquery, lake, 'receipt_files');
     const columns = views.receiptMemberTypes(bigquery, (inner, type) => sql`STRUCT<${inner} ${type}>`);
-    const uris = joinSql(
-      lake.receiptJobs.map((job) => literal(`${lake.url}/_ledger/${job}/*`)),
-      sql`, `,
-    );
+    const uris = joinSql(lake.receiptJobs.map((job) => literal(`${lake.url}/_ledger/${job}/*`)));
     return [
       sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${views.lines(columns)}\n)\nOPTIONS (format = 'NEWLINE_DELIMITED_JSON', ignore_unknown_values = TRUE, max_bad_records = 1000, uris = [${uris}])`,
       views.createView(bigquery, lake, 'receipts', views.receiptMembers(bigquery), table),

@@ -5,10 +5,9 @@ const text = backslashes('`', 'bytes');
 const { quote, literal } = text;
 const isBucket = ({ url }: views.ViewedLake) => url.includes('://');
 
-/** A table function over files below the lake. */
 function files(lake: views.ViewedLake, path: string, ...format: readonly string[]): Sql {
   const from = isBucket(lake) ? sql`s3` : sql`file`;
-  return sql`${from}(${joinSql([`${lake.url}/${path}`, ...format].map(literal), sql`, `)})`;
+  return sql`${from}(${joinSql([`${lake.url}/${path}`, ...format].map(literal))})`;
 }
 
 /** A job's rows as its table has them. */
@@ -20,7 +19,7 @@ function rows(lake: views.ViewedLake, job: string): Sql {
 
 /** Arguments that name a member within JSON. */
 function member(json: Sql, path: readonly string[]): Sql {
-  return joinSql([json, ...path.map(literal)], sql`, `);
+  return joinSql([json, ...path.map(literal)]);
 }
 
 export const clickhouse = views.dialectOf({

@@ -13,26 +13,22 @@ function pattern(url: string): string {
   return url.replace(/[[*?]/g, '[$&]');
 }
 
-function list(parts: readonly Sql[]): Sql {
-  return joinSql(parts, sql`, `);
-}
-
 /** Columns of a job, of a relation that has them, or, of statistics, lacks some: those are null. */
 export function duckdbColumns(
   { dataset, columns }: Pick<views.Source, 'dataset' | 'columns'>,
   from: Sql,
 ): Sql {
   const names = ['vessel', 'date', ...columns.map(({ name }) => name)];
-  const select = sql`SELECT ${list(names.map(quote))}\nFROM`;
+  const select = sql`SELECT ${joinSql(names.map(quote))}\nFROM`;
   if (dataset !== 'statistics') return sql`${select} ${from}`;
   // The job's aggregations may have changed since its days were exported.
   const typed = columns.map(({ name, type }) => sql`CAST(NULL AS ${types[type]}) AS ${quote(name)}`);
-  return sql`${select} (\n  SELECT * FROM ${from}\n  UNION ALL BY NAME\n  SELECT ${list(typed)} WHERE false\n)`;
+  return sql`${select} (\n  SELECT * FROM ${from}\n  UNION ALL BY NAME\n  SELECT ${joinSql(typed)} WHERE false\n)`;
 }
 
 /** The objects of a job: a pattern, or the paths themselves. */
 export function duckdbObjects(paths: string | readonly string[], dataset: Dataset): Sql {
-  const given = typeof paths === 'string' ? literal(paths) : sql`[${list(paths.map(literal))}]`;
+  const given = typeof paths === 'string' ? literal(paths) : sql`[${joinSql(paths.map(literal))}]`;
   // Other aggregations are other columns; to look for them, DuckDB opens every file.
   const union = dataset === 'statistics' ? sql`, union_by_name = true` : sql``;
   return sql`read_parquet(${given}, ${HIVE}${union})`;
@@ -52,7 +48,7 @@ export function duckdbReceiptLines(file: Sql): Sql {
     members.set(name, inner === undefined ? types[type] : sql`STRUCT(${quote(inner)} ${types[type]})`);
   }
   const columns = [...members].map(([name, type]) => sql`${literal(name)}: ${literal(type)}`);
-  return sql`SELECT\n${views.selectList(duckdb, views.receiptMembers(duckdb))}\nFROM read_json(${file}, format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
+  return sql`SELECT\n${views.selectList(duckdb, views.receiptMembers(duckdb))}\nFROM read_json(${file}, format = 'newline_delimited', hive_partitioning = false, columns = {${joinSql(columns)}})`;
 }
 
 /** The receipts that patterns find. One that cannot be read would fail them all: it is left out. */
@@ -63,7 +59,7 @@ function duckdbReceipts(patterns: readonly string[]): Sql {
     return [type === 'text' ? text : sql`TRY_CAST(${text} AS ${types[type]})`, name];
   });
   const version = duckdb.json(json, ['receiptVersion']);
-  return sql`SELECT\n${views.selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob([${list(patterns.map(literal))}])\n)\nWHERE json_valid(json) AND ${version} = '1'`;
+  return sql`SELECT\n${views.selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob([${joinSql(patterns.map(literal))}])\n)\nWHERE json_valid(json) AND ${version} = '1'`;
 }
 
 export const duckdb = views.dialectOf({

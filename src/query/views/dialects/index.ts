@@ -1,4 +1,3 @@
-/** Every engine that views can be printed for. */
 import type { Dialect } from '../dialect.ts';
 import { bigquery } from './bigquery.ts';
 import { clickhouse } from './clickhouse.ts';

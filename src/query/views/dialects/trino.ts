@@ -78,7 +78,6 @@ export const trino = views.dialectOf({
   commentOn: views.commentOnColumn(text),
 });
 
-/** By job. */
 function receiptTables({ receiptJobs, sources }: views.ViewedLake): ReadonlyMap<string, string> {
   const taken = sources.map((source) => source.relation);
   const wanted = (job: string) => `receipts_of_${job.replaceAll('-', '_')}`;

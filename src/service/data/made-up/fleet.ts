@@ -1,4 +1,5 @@
 /** The made-up fleet: vessels, their series, and when and what each series reads. */
+import type { MadeUpData } from '../../options.ts';
 import { floatText } from '../../query/formats.ts';
 import { rawNumber } from '../raw-json.ts';
 import { namesInDomains, type SeriesRecord } from '../source.ts';
@@ -6,15 +7,6 @@ import { hashText, mix2, uuidFrom } from './random.ts';
 import { type Cadence, type SeriesTemplate, vesselTemplates } from './templates.ts';
 import type { VesselParticulars } from './trip.ts';
 import { vesselParticulars } from './voyage.ts';
-
-export interface FleetOptions {
-  readonly seed: number;
-  readonly vessels: number;
-  /** Readings a vessel sends in a whole day, about. */
-  readonly readingsPerDay: number;
-  /** With numbers that no ship has: they begin with 0. */
-  readonly isImaginary?: boolean;
-}
 
 export interface FleetVessel {
   readonly identifier: string;
@@ -56,7 +48,7 @@ function sixDigitsOf(index: number, isImaginary: boolean): number {
   return 100_000 + ((832_148 + index * 137) % 900_000);
 }
 
-export function fleetVessels(options: FleetOptions): FleetVessel[] {
+export function fleetVessels(options: MadeUpData): FleetVessel[] {
   return Array.from({ length: options.vessels }, (_, index) => {
     const imo = imoNumber(sixDigitsOf(index, options.isImaginary === true));
     const round = Math.floor(index / NAMES.length);
@@ -70,7 +62,7 @@ export function fleetVessels(options: FleetOptions): FleetVessel[] {
 }
 
 /** Every series of the fleet, by ascending time series id. */
-export function fleetSeries(vessels: readonly FleetVessel[], options: FleetOptions): FleetSeries[] {
+export function fleetSeries(vessels: readonly FleetVessel[], options: MadeUpData): FleetSeries[] {
   const byCylinders = [6, 7, 8].map(vesselTemplates);
   const all = vessels.flatMap((vessel) => {
     const templates = byCylinders[vessel.particulars.seed % 3]!;

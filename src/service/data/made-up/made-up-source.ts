@@ -10,23 +10,23 @@ import {
   MICROS_PER_MILLI,
   microsToDate,
 } from '../../../core/model/index.ts';
+import type { MadeUpData } from '../../options.ts';
 import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, SeriesRecord } from '../source.ts';
-import { type FleetOptions, type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
+import { type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
 import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
 import { MarkStore, Voyage } from './voyage.ts';
 
-/** Readings aimed at in one slice. */
 const SLICE_READINGS = 32_768;
 const SILENT_CHOICES = 28;
 /** No silent days from here on, so that the newest days always have data. */
 const SILENT_UNTIL = '2026-07-01';
 const NEVER_SILENT: ReadonlySet<string> = new Set(['2026-01-05', '2026-01-06']);
 
-interface MadeUpOptions extends FleetOptions {
+interface MadeUpOptions extends MadeUpData {
   /** Milliseconds since the epoch now; there are no readings at or after it. */
   readonly nowMs: () => number;
 }
@@ -99,7 +99,6 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
 
 interface Wanted {
   readonly series: readonly FleetSeries[];
-  /** One a series. */
   readonly makers: readonly ReadingMaker[];
   readonly silent: ReadonlySet<string>;
   readonly need: ReadingsNeed;

@@ -8,7 +8,6 @@ export function mix(value: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** Hash of two 32-bit numbers. */
 export function mix2(a: number, b: number): number {
   return mix(mix(a) ^ Math.imul(b | 0, 0x9e3779b1));
 }

@@ -12,7 +12,6 @@ export type Cadence = (typeof CADENCES)[number];
 
 /** What is undefined, the series does not have. */
 export interface SeriesTemplate {
-  /** Tag in `flat`. */
   readonly tag: string | undefined;
   /** naming rule, category, sub category, content, position, item, modifier. */
   readonly jsmea: readonly string[] | undefined;

@@ -8,7 +8,6 @@ const RAMP = 90;
 /** Sums are kept for every so many minutes, and added up from there: whole fleets would fill the memory otherwise. */
 const MARK_MINUTES = 64;
 
-/** Size and trade of one vessel. */
 export interface VesselParticulars {
   readonly ratedPowerKw: number;
   readonly ratedRpm: number;
@@ -31,7 +30,6 @@ export type Sum = keyof typeof PER_MINUTE;
 interface Summed {
   /** Up to every `MARK_MINUTES`th minute. */
   readonly marks: Float64Array;
-  /** Of a whole trip. */
   readonly total: number;
   /** What was asked for last: the sum up to a minute. */
   minute: number;
@@ -61,7 +59,6 @@ export class Trip {
     this.startMinute = FLEET_EPOCH_MINUTE - Math.round(this.minutes * unit(mix2(vessel.seed, 33)));
   }
 
-  /** Knots in a minute of the trip. */
   speed(minute: number): number {
     const knots = this.#vessel.serviceSpeedKnots;
     const [outPort, backPort] = this.#portMinutes;
@@ -88,7 +85,6 @@ export class Trip {
     return summed.value;
   }
 
-  /** Of a whole trip. */
   total(sum: Sum): number {
     return this.#summed(sum).total;
   }

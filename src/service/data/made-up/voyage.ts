@@ -10,43 +10,27 @@ import { powerAt, type Sum, specificFuel, Trip, type VesselParticulars } from '.
 /** What the sensors of a vessel are driven by, a number each. */
 const DRIVER_VALUES = {
   constant: () => 1,
-  /** Knots through water. */
-  speed: (m) => m.speed,
+  speed: (m) => m.speed, // Knots through water
   groundSpeed: (m) => Math.max(0, m.speed + m.moving * 0.7 * m.wave(0.52, 15)),
   rpm: (m) => m.rpm,
-  /** kW on the shaft. */
-  power: (m) => m.power,
-  /** kNm. */
-  torque: (m) => (m.rpm > 1 ? m.power / ((2 * Math.PI * m.rpm) / 60) : 0),
-  /** % of the main engine. */
-  load: (m) => m.load,
-  /** kg/h, main engine. */
-  fuelRate: (m) => (m.power * specificFuel(m.load)) / 1000,
-  /** Degrees. */
-  heading: (m) => (m.place.heading + 4 * m.wave(0.11, 16) + 360) % 360,
+  power: (m) => m.power, // kW on the shaft
+  torque: (m) => (m.rpm > 1 ? m.power / ((2 * Math.PI * m.rpm) / 60) : 0), // kNm
+  load: (m) => m.load, // % of the main engine
+  fuelRate: (m) => (m.power * specificFuel(m.load)) / 1000, // kg/h, main engine
+  heading: (m) => (m.place.heading + 4 * m.wave(0.11, 16) + 360) % 360, // Degrees
   latitude: (m) => m.place.latitude,
   longitude: (m) => m.place.longitude,
-  /** m/s. */
-  windSpeed: (m) => m.wind,
-  /** Degrees. */
-  windDirection: (m) => (180 + 150 * m.wave(5.3, 17) + 25 * m.wave(0.4, 18) + 360) % 360,
-  /** °C. */
-  seaTemperature: (m) => m.latitudeWarmth - 4 + 1.5 * m.wave(180, 19),
+  windSpeed: (m) => m.wind, // m/s
+  windDirection: (m) => (180 + 150 * m.wave(5.3, 17) + 25 * m.wave(0.4, 18) + 360) % 360, // Degrees
+  seaTemperature: (m) => m.latitudeWarmth - 4 + 1.5 * m.wave(180, 19), // °C
   airTemperature: (m) => m.latitudeWarmth - 5 - 3 * Math.cos(m.dayAngle) + 2 * m.wave(4.1, 20),
-  /** hPa. */
-  pressure: (m) => 1013 + 11 * m.wave(4.7, 21) + 4 * m.wave(1.9, 22),
-  /** m. */
-  waveHeight: (m) => Math.max(0.1, 0.14 * m.wind + 0.5 * m.swell),
-  /** kW. */
-  auxPower: (m) => m.auxPower,
-  /** kg/h. */
-  auxFuelRate: (m) => m.auxPower * 0.215,
-  /** kg/h. */
-  boilerFuelRate: (m) => (1 - m.moving) * 95 + 12 + 6 * m.wave(0.6, 24),
-  /** % of the tanks, falls through the trip. */
-  bunker: (m) => 92 - (70 * m.phase) / m.trip.minutes,
-  /** %. */
-  cargo: (m) => (m.phase * 2 < m.trip.minutes ? 94 : 61),
+  pressure: (m) => 1013 + 11 * m.wave(4.7, 21) + 4 * m.wave(1.9, 22), // hPa
+  waveHeight: (m) => Math.max(0.1, 0.14 * m.wind + 0.5 * m.swell), // m
+  auxPower: (m) => m.auxPower, // kW
+  auxFuelRate: (m) => m.auxPower * 0.215, // kg/h
+  boilerFuelRate: (m) => (1 - m.moving) * 95 + 12 + 6 * m.wave(0.6, 24), // kg/h
+  bunker: (m) => 92 - (70 * m.phase) / m.trip.minutes, // % of the tanks, falls through the trip
+  cargo: (m) => (m.phase * 2 < m.trip.minutes ? 94 : 61), // %
   /** kg, nautical miles, revolutions and running hours of the main engine, since 2020. */
   fuelTotal: (m) => m.total('fuel'),
   distanceTotal: (m) => m.total('distance'),

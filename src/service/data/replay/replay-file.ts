@@ -4,11 +4,11 @@
  * All of it is held in memory: some 25 bytes a reading.
  */
 import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.ts';
-import { type ColumnBatch, timestampMicros } from '../../../core/model/index.ts';
+import { timestampMicros } from '../../../core/model/index.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import { isObject, numberText, parseJson } from '../raw-json.ts';
 import type { SeriesRecord } from '../source.ts';
-import { type FileLine, LineFault, linesOfFile, MAX_LINE_BYTES } from './replay-lines.ts';
+import { type FileLine, LineFault, linesOfFile } from './replay-lines.ts';
 import { seriesOfLine } from './replay-series.ts';
 
 /** About 250 MB of memory. */
@@ -22,16 +22,9 @@ const AMBIGUOUS = -1;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
-export interface ReplayFile {
-  /** In the order of the file. */
-  readonly series: readonly SeriesRecord[];
-  /** In the order of the file; codes index `series`. */
-  readonly readings: ColumnBatch;
-}
-
-/** Throws ConfigError naming each bad line, and the signal's reason when it is aborted. */
-export async function readReplayFile(path: string, signal?: AbortSignal): Promise<ReplayFile> {
-  const reader = new ReplayReader();
+/** Series and readings in the order of the file; codes index the series. Throws ConfigError naming each bad line, and the signal's reason when it is aborted. */
+export async function readReplayFile(path: string, signal?: AbortSignal) {
+  const reader = createReader();
   const faults: string[] = [];
   let more = 0;
   try {
@@ -53,14 +46,12 @@ export async function readReplayFile(path: string, signal?: AbortSignal): Promis
     faults.push('found no line, expected series and readings as docs/service.md describes them');
   if (faults.length > 0)
     throw new ConfigError('replay-file', `--replay: '${path}' cannot be served:\n  ${faults.join('\n  ')}`);
-  return { series: reader.series, readings: reader.readings };
+  return { series: reader.series, readings: reader.builder.batch };
 }
 
-function faultOf(reader: ReplayReader, { text, bytes }: FileLine): string | undefined {
+function faultOf(reader: ReturnType<typeof createReader>, { text }: FileLine): string | undefined {
   try {
-    if (text === undefined && bytes > MAX_LINE_BYTES)
-      throw new LineFault(`${bytes} bytes`, `at most ${MAX_LINE_BYTES}`);
-    if (text === undefined) throw new LineFault('bytes that are no UTF-8', 'JSON in UTF-8');
+    if (typeof text !== 'string') throw text;
     reader.add(text);
     return undefined;
   } catch (error) {
@@ -69,40 +60,25 @@ function faultOf(reader: ReplayReader, { text, bytes }: FileLine): string | unde
   }
 }
 
-class ReplayReader {
-  readonly series: SeriesRecord[] = [];
-  readonly #builder = new BatchBuilder();
+/** Takes lines one after the other; `add` throws LineFault. */
+function createReader() {
+  const series: SeriesRecord[] = [];
+  const builder = new BatchBuilder();
   /** By the ids that readings may have. */
-  readonly #codes = new Map<string, number>();
+  const codes = new Map<string, number>();
 
-  get readings(): ColumnBatch {
-    return this.#builder.batch;
-  }
-
-  /** Throws LineFault. */
-  add(text: string): void {
-    const plain = PLAIN_READING.exec(text);
-    if (plain !== null) {
-      this.#addReading(plain[1]!, plain[2]!, plain[3]!);
-      return;
-    }
-    const fields = fieldsOf(text);
-    if ('timestamp' in fields || 'value' in fields) this.#addOddReading(fields);
-    else this.#addSeries(fields);
-  }
-
-  #addSeries(fields: Readonly<Record<string, unknown>>): void {
+  function addSeries(fields: Readonly<Record<string, unknown>>): void {
     const { id, record } = seriesOfLine(fields);
     const { timeSeriesId } = record;
-    if (this.#codes.has(timeSeriesId))
+    if (codes.has(timeSeriesId))
       throw new LineFault(`the time series id '${timeSeriesId}' a second time`, 'one line for each series');
     // Series may share an id; then readings have to say which of them they mean by the other.
-    this.#codes.set(id, this.#codes.has(id) ? AMBIGUOUS : this.series.length);
-    this.#codes.set(timeSeriesId, this.series.length);
-    this.series.push(record);
+    codes.set(id, codes.has(id) ? AMBIGUOUS : series.length);
+    codes.set(timeSeriesId, series.length);
+    series.push(record);
   }
 
-  #addOddReading({ id, timestamp, value }: Readonly<Record<string, unknown>>): void {
+  function addOddReading({ id, timestamp, value }: Readonly<Record<string, unknown>>): void {
     if (typeof id !== 'string') throw new LineFault(`${JSON.stringify(id)} as 'id'`, 'the id of a series');
     if (typeof timestamp !== 'string')
       throw new LineFault(
@@ -110,12 +86,12 @@ class ReplayReader {
         'text such as 2026-01-05T06:15:00.123456Z',
       );
     if (value === undefined) throw new LineFault("no 'value'", 'a number or other JSON as its value');
-    this.#addReading(id, timestamp, numberText(value), value);
+    addReading(id, timestamp, numberText(value), value);
   }
 
   /** `number`: the value as it was spelled, where it is one. */
-  #addReading(id: string, timestamp: string, number: string | undefined, other?: unknown): void {
-    const code = this.#codes.get(id);
+  function addReading(id: string, timestamp: string, number: string | undefined, other?: unknown): void {
+    const code = codes.get(id);
     if (code === undefined)
       throw new LineFault(`a reading of '${id}'`, 'a series that a line above describes');
     if (code === AMBIGUOUS)
@@ -125,14 +101,27 @@ class ReplayReader {
       );
     const micros = timestampMicros(timestamp);
     if (typeof micros !== 'number') throw new LineFault(`the timestamp '${timestamp}'`, micros.expected);
-    if (this.#builder.rows === MAX_READINGS)
+    if (builder.rows === MAX_READINGS)
       throw new LineFault(
         'another reading',
         `at most ${MAX_READINGS.toLocaleString('en')} of them: serve a lake (--data) instead`,
       );
-    if (number === undefined) this.#builder.appendJson(micros, code, JSON.stringify(other));
-    else appendNumber(this.#builder, micros, code, number);
+    if (number === undefined) builder.appendJson(micros, code, JSON.stringify(other));
+    else appendNumber(builder, micros, code, number);
   }
+
+  function add(text: string): void {
+    const [isPlain, id, timestamp, number] = PLAIN_READING.exec(text) ?? [];
+    if (isPlain !== undefined) {
+      addReading(id!, timestamp!, number);
+      return;
+    }
+    const fields = fieldsOf(text);
+    if ('timestamp' in fields || 'value' in fields) addOddReading(fields);
+    else addSeries(fields);
+  }
+
+  return { series, builder, add };
 }
 
 function fieldsOf(text: string): Readonly<Record<string, unknown>> {

@@ -13,16 +13,13 @@ export class LineFault extends Error {
 }
 
 /** Longer ones are no lines of readings, and are not kept in memory. */
-export const MAX_LINE_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
-/** A line as text; `undefined` where its bytes are no UTF-8, or more than MAX_LINE_BYTES. */
 export interface FileLine {
-  /** From 1. */
   readonly number: number;
-  readonly text: string | undefined;
-  readonly bytes: number;
+  readonly text: string | LineFault;
 }
 
 /**
@@ -37,8 +34,10 @@ export async function* linesOfFile(path: string, signal?: AbortSignal): AsyncGen
 
   function lineOf(bytes: Buffer, size: number): FileLine | undefined {
     number++;
-    const text = size > MAX_LINE_BYTES ? undefined : textOf(decoder, bytes);
-    return text?.trim() === '' ? undefined : { number, text, bytes: size };
+    if (size > MAX_LINE_BYTES)
+      return { number, text: new LineFault(`${size} bytes`, `at most ${MAX_LINE_BYTES}`) };
+    const text = textOf(decoder, bytes);
+    return typeof text === 'string' && text.trim() === '' ? undefined : { number, text };
   }
 
   for await (const chunk of createReadStream(path, {
@@ -66,10 +65,10 @@ export async function* linesOfFile(path: string, signal?: AbortSignal): AsyncGen
   if (last !== undefined) yield [last];
 }
 
-function textOf(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | undefined {
+function textOf(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | LineFault {
   try {
     return decoder.decode(bytes);
   } catch {
-    return undefined;
+    return new LineFault('bytes that are no UTF-8', 'JSON in UTF-8');
   }
 }

@@ -4,19 +4,15 @@ import { DOUBLE, firstRowFrom, JSON_TEXT, jsonTextAt, LONG } from '../../../core
 import { STEPS_PER_LOOK } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource } from '../source.ts';
-import { type ReplayFile, readReplayFile } from './replay-file.ts';
+import { readReplayFile } from './replay-file.ts';
 
 /** Readings looked at for one slice, about: one never ends among readings of the same instant. */
 const SLICE_READINGS = 32_768;
 
 /** Throws ConfigError when the file cannot be served, and the signal's reason when it is aborted. */
 export async function openReplaySource(path: string, log: Log, signal?: AbortSignal): Promise<DataSource> {
-  const file = await readReplayFile(path, signal);
-  log.info({ path, series: file.series.length, readings: file.readings.rows }, 'replaying a file');
-  return replaySource(file);
-}
-
-function replaySource({ series, readings }: ReplayFile): DataSource {
+  const { series, readings } = await readReplayFile(path, signal);
+  log.info({ path, series: series.length, readings: readings.rows }, 'replaying a file');
   const sorted = [...series].sort((a, b) => (a.timeSeriesId < b.timeSeriesId ? -1 : 1));
   const ranks = new Map(sorted.map(({ timeSeriesId }, rank) => [timeSeriesId, rank]));
   const rankOf = Int32Array.from(series, ({ timeSeriesId }) => ranks.get(timeSeriesId)!);
