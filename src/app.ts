@@ -12,7 +12,7 @@ import type { ExportPorts } from './export/ports.ts';
 import type { LakeSource } from './lake/lake-file.ts';
 import { createLakeLayout } from './lake/layout.ts';
 import { createIndexJournal } from './lake/ledger/index-journal.ts';
-import { createLastPublished } from './lake/ledger/last-published.ts';
+import { createLastPublished } from './lake/ledger/newest-days.ts';
 import { createLakeTables } from './lake/publish/lake-tables.ts';
 import type { OnStep } from './lake/publish/publish.ts';
 import type { Encoder } from './parquet/write/index.ts';

@@ -341,7 +341,7 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
     way: /\bparseJson[<(]/,
     owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger/ledger.ts', 'lake/lake-file.ts'],
   },
-  'jobs are read by fleet/queue/read-queue.ts and the worker, which check': {
+  'jobs are read by fleet/queue/queued-day.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,
     // The second is handed what the first has read.
     owners: ['fleet/queue/vessel-day-worker.ts', 'fleet/queue/settle-job.ts'],

@@ -146,8 +146,10 @@ export async function perform(
   try {
     await program.parseAsync([...argv]);
     return code;
-  } catch (error) {
+  } catch (thrown) {
     if (lost.code !== undefined) return lost.code;
+    // What went wrong first counts, whatever closing has met after it.
+    const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
     report(error, log, context.stderr);
     return exitCodeOf(error);
   }

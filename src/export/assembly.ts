@@ -23,10 +23,7 @@ export interface FetchOptions<Batch> extends StagesOptions {
   readonly sealReady: () => Promise<void>;
 }
 
-/**
- * `cursorStepMicros`: the step from the last instant in a row group to the first that may follow it. `fetchSlices`: fetches
- * them in order and appends what they hold.
- */
+/** `cursorStepMicros`: from the last instant in a row group to the first that may follow it. */
 export function openStages<Batch>(
   options: StagesOptions,
   builder: RowGroupBuilder<Batch>,

@@ -1,9 +1,9 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
-import type { FewerSeriesWarning, SeriesWarning, Tally } from '../core/model/index.ts';
+import type { Tally } from '../core/model/index.ts';
 import { DayCounts, dayRange } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import { createPartUpload, type PartUpload } from '../lake/publish/parts.ts';
-import type { AskedDay, ClaimedDay } from './ports.ts';
+import { createPartUpload } from '../lake/publish/parts.ts';
+import type { ClaimedDay } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 import { judgeSeries } from './series-checks.ts';
 import type { SourceAnswers } from './source-answers.ts';
@@ -14,24 +14,10 @@ export interface AttemptStart extends ClaimedDay {
   readonly answers: SourceAnswers;
 }
 
-/** What one attempt knows. */
-export interface DayAttempt extends AskedDay {
-  readonly remark: FewerSeriesWarning | undefined;
-  readonly warnings: readonly SeriesWarning[];
-  /** Readings that the parts and sealed row groups hold. */
-  readonly counts: DayCounts;
-  /** What their values come to. */
-  readonly values: SeriesValues;
-  readonly parts: PartUpload;
-  /** Time slices fetched, and rows outside of them that came with them. */
-  readonly tally: { slices: number; clippedRows: number };
-  readonly startedAt: string;
-  /** Of the attempts that this one goes on from. */
-  readonly before: Tally | undefined;
-}
+export type DayAttempt = Awaited<ReturnType<typeof beginAttempt>>;
 
 /** Begin anew, or with what `resume` has. Throws what the source does, and RefusedError for what is not there. */
-export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
+export async function beginAttempt(start: AttemptStart) {
   const { ports, task, claim, previous, resume, answers } = start;
   const { context } = answers;
   const checkpoint = resume?.checkpoint;
@@ -43,9 +29,12 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   return {
     ...{ ports, task, claim, previous, context, series, startedAt, ...judged },
     parts: createPartUpload({ ...ports, day: task.day, layout, ...(resume && { resume }) }),
+    /** Readings that the parts and sealed row groups hold, and what their values come to. */
     counts: DayCounts.fromJson(fromMicros, checkpoint?.counts ?? {}, series.idOf.size),
     values: SeriesValues.fromJson(checkpoint?.values ?? {}),
+    /** Time slices fetched, and rows outside of them that came with them. */
     tally: { slices: 0, clippedRows: 0 },
+    /** Of the attempts that this one goes on from. */
     before: checkpoint?.tally,
   };
 }

@@ -9,8 +9,8 @@ import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger/ledger.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { hasSameSelect, readSelectedSeries } from './fewer-series.ts';
 import type { AskedDay } from './ports.ts';
+import { hasSameSelect, readSelectedSeries } from './series-checks.ts';
 import type { SourceCounts } from './source-answers.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
@@ -83,11 +83,10 @@ async function selectChange(
 ): Promise<SelectChange> {
   if (previous === undefined) return { select: 'same' };
   const { job, day } = task;
-  if (previous.dataset !== job.dataset && previous.rows > 0)
-    throw new RefusedError(
-      'would-shrink',
-      `${formatVesselDay(day)}: refused to replace published ${previous.dataset} by ${job.dataset}: what is published stays. Give the job of ${job.dataset} another name; if it is to take the place of the other, run again with --allow-shrink`,
-    );
+  if (previous.dataset !== job.dataset && previous.rows > 0) {
+    const text = `${formatVesselDay(day)}: refused to replace published ${previous.dataset} by ${job.dataset}: what is published stays. Give the job of ${job.dataset} another name; if it is to take the place of the other, run again with --allow-shrink`;
+    throw new RefusedError('would-shrink', text);
+  }
   if (hasSameSelect(task, previous)) return { select: 'same' };
   const gone = new Map([...names].filter(([id]) => !idOf.has(id)));
   if (gone.size === 0 || !(await isSelectAccepted(ports.store, job, previous))) return { select: 'changed' };

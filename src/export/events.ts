@@ -1,7 +1,4 @@
-/**
- * What is told of an export while it goes on: one stream of events, for screens, traces, metrics and other processes. A
- * listener switches on `kind` and passes over what it does not know; nothing that is done depends on it.
- */
+/** One stream of events for screens, traces, metrics and other processes; nothing that is done depends on it. */
 import type { VesselDay } from '../core/model/index.ts';
 
 /** How one vessel-day ended. */
@@ -29,10 +26,7 @@ export interface DayResult {
   readonly message?: string;
 }
 
-/**
- * `unlisted`: the ledger knows it, and discovery did not name it; its days are planned with the others.
- * `malformed-imo`: metadata names it by what is no IMO number (cleaned here); nothing can be planned for it.
- */
+/** `unlisted`: only the ledger knows it, its days are planned. `malformed-imo`: named by what is no IMO number. */
 export interface VesselTrouble {
   readonly vessel: string;
   readonly code: 'unlisted' | 'malformed-imo';

@@ -29,7 +29,7 @@ import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
-import { type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import { type ClaimedDay, type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import { findResumePoint } from './resume.ts';
 import { publishDay } from './seal-day.ts';
 import { askSource, createPrefetch, type Prefetch } from './source-answers.ts';
@@ -113,10 +113,7 @@ function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
 }
 
 /** A vessel-day that this process has claimed. */
-interface OwnDay {
-  readonly ports: ExportPorts;
-  readonly task: ExportTask;
-  readonly claim: Claim;
+interface OwnDay extends Omit<ClaimedDay, 'previous'> {
   readonly inheritance: Inheritance;
   readonly prefetch: Prefetch;
   readonly signal: AbortSignal;

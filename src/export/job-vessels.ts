@@ -1,8 +1,4 @@
-/**
- * Whose days a job exports: its vessels as listed, or as discovered now, and besides them those that the ledger knows
- * from last time. A vessel that the service leaves out of one answer is asked for by its name as ever: its days are
- * exported, or missing, but not forgotten.
- */
+/** Whose days a job exports: as listed or discovered, and those that the ledger knows: none is forgotten. */
 
 import { addDays, type Job, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
@@ -26,10 +22,7 @@ type VesselPorts = Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>;
 /** Troubles that are logged one by one; the rest is counted. */
 const SAID_AT_MOST = 20;
 
-/**
- * The vessels that are `asked` for; where none are, the job's own, for days up to `to`. Says in the log whom discovery
- * left out. Throws RetriableError `no-vessels`, and what client and store throw.
- */
+/** The vessels `asked` for, else the job's own for days up to `to`. Throws RetriableError `no-vessels`. */
 export async function findVessels(
   ports: VesselPorts,
   job: Job,
@@ -50,7 +43,8 @@ export async function findVessels(
     if (date !== undefined) unlisted.set(vessel, date);
   }
   const troubles = [...[...unlisted].map((one) => notListed(job, ...one)), ...malformed.map(malformedImo)];
-  for (const trouble of troubles.slice(0, SAID_AT_MOST)) say(ports, job, trouble);
+  for (const { vessel, code, message } of troubles.slice(0, SAID_AT_MOST))
+    ports.log.warn({ job: job.name, vessel, code }, message);
   const more = troubles.length - SAID_AT_MOST;
   if (more > 0) ports.log.warn({ job: job.name, more }, 'more vessels like these');
   return { vessels: [...vessels, ...unlisted.keys()].sort(), unlisted: new Set(unlisted.keys()), troubles };
@@ -65,8 +59,4 @@ function notListed({ dataset }: Job, vessel: string, lastDate: string): VesselTr
 function malformedImo(vessel: string): VesselTrouble {
   const message = `found '${vessel}' as the IMO number of a vessel, expected seven digits: its days cannot be exported; report it to the operator of the query service`;
   return { vessel, code: 'malformed-imo', message };
-}
-
-function say({ log }: VesselPorts, { name: job }: Job, { vessel, code, message }: VesselTrouble): void {
-  log.warn({ job, vessel, code }, message);
 }

@@ -15,7 +15,7 @@ import type { SliceLengths } from '../core/plan/slice-length.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import type { LakeLayout } from '../lake/layout.ts';
 import type { IndexJournal } from '../lake/ledger/index-journal.ts';
-import type { LastPublished } from '../lake/ledger/last-published.ts';
+import type { LastPublished } from '../lake/ledger/newest-days.ts';
 import type { LakeTables } from '../lake/publish/lake-tables.ts';
 import type { OnStep } from '../lake/publish/publish.ts';
 import type { Encoder } from '../parquet/write/encoder.ts';

@@ -136,11 +136,10 @@ async function readParquet(
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    if (bytes > MAX_PARQUET_BYTES)
-      throw new DataError(
-        'page-too-large',
-        `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`,
-      );
+    if (bytes > MAX_PARQUET_BYTES) {
+      const text = `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`;
+      throw new DataError('page-too-large', text);
+    }
     chunks.push(Buffer.from(chunk));
   }
   const body = Buffer.concat(chunks, bytes);
@@ -165,22 +164,19 @@ function maxRowsOf({ sourceCounts, context }: ReadingsOptions, range: TimeRange)
   return 2 * counted + UNCOUNTED_ROWS;
 }
 
-interface ClippingSink {
-  readonly onBatch: (batch: ColumnBatch) => void;
-  /** Newest timestamp taken, or −∞. */
-  readonly lastMicros: number;
-}
+type ClippingSink = ReturnType<typeof createClippingSink>;
 
 /** Appends rows that lie in `range` and counts the others: `to` may be inclusive. In time order these are one run. */
-function createClippingSink(options: ReadingsOptions, range: TimeRange): ClippingSink {
+function createClippingSink(options: ReadingsOptions, range: TimeRange) {
   let lastMicros = Number.NEGATIVE_INFINITY;
   let checkedIds = 0;
   const { builder, dictionary, series } = options;
   return {
-    get lastMicros() {
+    /** Newest timestamp taken, or −∞. */
+    get lastMicros(): number {
       return lastMicros;
     },
-    onBatch(batch) {
+    onBatch(batch: ColumnBatch): void {
       for (; checkedIds < dictionary.ids.length; checkedIds++) {
         const id = dictionary.ids[checkedIds]!;
         if (!series.idOf.has(id)) throw new UnknownSeriesError(options.context.day, id);

@@ -18,11 +18,10 @@ import {
 import { countsDigest } from '../core/proof/day-totals.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import type { Inheritance } from '../lake/claims/claims.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
 import { resolveSeries } from '../source/series.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay, ExportPorts, ExportTask } from './ports.ts';
 
 /** The source's counts, and when they were asked. */
 export interface SourceCounts {
@@ -34,10 +33,7 @@ export interface SourceCounts {
 
 export type SourceAnswers = ReturnType<typeof askSource>;
 
-/**
- * Ask for the series of a vessel-day, and then for its counts, which are undefined where the job asks for none. Series throw
- * what `resolveSeries` throws, and NotDueError; counts what the series and the client throw.
- */
+/** Ask for the series of a vessel-day, then for its counts; undefined where the job asks for none. */
 export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   const { job, day } = task;
   const stopped = new AbortController();
@@ -88,11 +84,7 @@ export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: Abo
   };
 }
 
-interface Counting {
-  readonly ports: Pick<ExportPorts, 'clock'>;
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
-}
+type Counting = Pick<AskedDay, 'ports' | 'context' | 'series'>;
 
 async function askCounts({ ports, context, series }: Counting): Promise<SourceCounts> {
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
@@ -134,10 +126,8 @@ export function whyNotDue(
   if (serverMs === undefined || isDueByService(job, date, serverMs)) return undefined;
   const minutes = Math.round((serverMs - clock.nowMs()) / 60_000);
   const apart = `${Math.abs(minutes)} minutes ${minutes < 0 ? 'behind' : 'ahead of'} this machine's`;
-  return new NotDueError(
-    `${date} is not due by the clock of the query service, which is ${apart}; set this machine's clock right, or tell the operator of the service`,
-    untilDueMs(job, date, serverMs),
-  );
+  const text = `${date} is not due by the clock of the query service, which is ${apart}; set this machine's clock right, or tell the operator of the service`;
+  return new NotDueError(text, untilDueMs(job, date, serverMs));
 }
 
 /** Throws NotDueError where the service says that the day is not over. */

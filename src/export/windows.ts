@@ -58,11 +58,10 @@ async function fetchWindowsSlice(options: WindowsOptions, slice: TimeRange): Pro
     if (missing.length === 0)
       return rows.filter((row) => countOf(row) > 0).sort((a, b) => a.timestampMicros - b.timestampMicros);
     const reason = `an answer was cut: ${describeMissing(options, missing)}`;
-    if (attempt === TRIES)
-      throw new RetriableError(
-        'answer-cut',
-        `${formatVesselDay(day)}: ${reason}. Nothing was published; run again later, and if it stays, report it to the operator of the query service`,
-      );
+    if (attempt === TRIES) {
+      const text = `${formatVesselDay(day)}: ${reason}. Nothing was published; run again later, and if it stays, report it to the operator of the query service`;
+      throw new RetriableError('answer-cut', text);
+    }
     log.warn({ vesselDay: formatVesselDay(day), reason }, 'asking for the windows again');
   }
 }
@@ -91,10 +90,8 @@ async function askWindows(
 /** Windows divide a day: others would overlap with those, and be without number. */
 function checkAligned({ timestampMicros }: StatisticsRow, { job, day }: SourceContext): void {
   if (timestampMicros % windowMicrosOf(job) === 0) return;
-  throw new DataError(
-    'windows-misaligned',
-    `${formatVesselDay(day)}: got a window of ${job.window ?? '1h'} that begins at ${microsToIso(timestampMicros)}, expected windows that follow each other from UTC midnight on; report it to the operator of the query service`,
-  );
+  const text = `${formatVesselDay(day)}: got a window of ${job.window ?? '1h'} that begins at ${microsToIso(timestampMicros)}, expected windows that follow each other from UTC midnight on; report it to the operator of the query service`;
+  throw new DataError('windows-misaligned', text);
 }
 
 /** Those that a smaller question brings to light: what the service leaves out then too is not defined. */
@@ -112,7 +109,7 @@ async function confirmMissing(
   const { rows } = await askWindows(options, range, idExpressions(ids));
   const answered = new Map(rows.map((row) => [keyOf(row), row.values]));
   const isUndefined = (value: MissingValue) =>
-    !isAlwaysDefined(value) && answered.get(keyOf(value))?.has(value.aggregation) === false;
+    !OF_ANY.has(value.aggregation) && answered.get(keyOf(value))?.has(value.aggregation) === false;
   return missing.filter((value) => !isUndefined(value));
 }
 
@@ -190,11 +187,6 @@ export function findMissingValues(
 export function countOf({ values }: StatisticsRow): number {
   const count = values.get('count');
   return count === undefined || count === 'null' ? 0 : parseInt64Text(count);
-}
-
-/** Whatever the readings are. */
-function isAlwaysDefined({ aggregation }: MissingValue): boolean {
-  return OF_ANY.has(aggregation);
 }
 
 function hasNumbers({ values }: StatisticsRow): boolean {

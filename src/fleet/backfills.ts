@@ -1,7 +1,4 @@
-/**
- * Backfills: what keeps their vessel-days in the queue until the range is covered, and what is done to them because somebody
- * says so, by a command or the page: start, pause, resume, cancel.
- */
+/** What keeps the vessel-days of backfills in the queue, and what is done to backfills by a command or the page. */
 import { isDeepStrictEqual } from 'node:util';
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { ConfigError } from '../core/errors.ts';
@@ -59,13 +56,9 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
       const range = await look(signal);
       const [due, open] = [range.due, range.open()];
       const room = Math.ceil((await roomFor(queue, 'backfill')) * share);
-      const entry = { kind: 'backfill', ...(backfill.allowShrink && { allowShrink: true }) } as const;
       const { unlisted, troubles } = found!;
-      const entryOf = ({ vessel }: VesselDay) => ({
-        ...entry,
-        ...(unlisted.has(vessel) && { unlisted: true }),
-      });
-      const { queued, left } = await topUp(queue, open, room, entryOf, before);
+      const entry = { kind: 'backfill', unlisted, allowShrink: backfill.allowShrink } as const;
+      const { queued, left } = await topUp(queue, open, room, entry, before);
       const failed = (await queue.failed(queued)).size;
       watched = queued;
       const waiting = queued.length - failed;
@@ -113,10 +106,7 @@ export async function stepDefined(
   return progress;
 }
 
-/**
- * A backfill is covered: what has failed in it and left no note, as its worker died or does not know the job, is noted, for
- * after that nobody asks for these days; then its definition goes. Throws what Redis and the store throw.
- */
+/** A backfill is covered: what failed without a note is noted, for nobody asks for it again; its definition goes. */
 export async function endCovered(
   { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
   backfill: Backfill,
@@ -143,10 +133,7 @@ export function withdrawBackfill(queue: VesselDayQueue, backfill: Backfill): Pro
   return queue.withdraw((day: QueuedDay) => day.kind === 'backfill' && belongsTo(backfill, day));
 }
 
-/**
- * Take failed vessel-days of the range out of the failed set, so that they are queued again; returns which. Those
- * that a look-back sent have a receipt, so that no plan would queue them: they are queued here.
- */
+/** Have failed vessel-days tried again; returns which. Those of a look-back no plan would queue: it is done here. */
 export async function releaseFailed(
   queue: VesselDayQueue,
   range: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels' | 'allowShrink'>,
@@ -163,10 +150,8 @@ export async function releaseFailed(
 /** Throws ConfigError `no-history` for a job whose past cannot be exported. */
 export function checkHasHistory({ name, dataset }: Job): void {
   if (dataset !== 'metadata') return;
-  throw new ConfigError(
-    'no-history',
-    `job '${name}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`,
-  );
+  const text = `job '${name}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`;
+  throw new ConfigError('no-history', text);
 }
 
 /**

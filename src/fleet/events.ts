@@ -1,7 +1,4 @@
-/**
- * What a process of the fleet tells: one stream of events, for metrics, the other processes and notices. A listener switches
- * on `kind` and passes over what it does not know. What metrics show of an event is declared with them.
- */
+/** What a process of the fleet tells: one stream of events, for metrics, the other processes and notices. */
 import type { VesselDay } from '../core/model/index.ts';
 import type { ExportEvent, VesselTrouble } from '../export/events.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
@@ -24,7 +21,11 @@ export type FleetEvent =
   | Richer<'discovered', JobVessels>
   | Richer<'failed', FailedDays>
   | Richer<'warned', { readonly open: readonly OpenWarnings[] }>
-  | Richer<'snapshots', { readonly late: readonly LateSnapshot[] }>
+  /** `last`: the day of a vessel's last snapshot, null where that is not known. */
+  | Richer<
+      'snapshots',
+      { readonly late: readonly { readonly vessel: string; readonly last: string | null }[] }
+    >
   | Richer<'looked-back', LookBack>
   | Richer<'look-back-failed', { readonly reason: string }>
   | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
@@ -39,12 +40,6 @@ export interface FailedDays {
   readonly letters: readonly DeadLetter[];
   /** Of the lake. */
   readonly notes: KnownNotes;
-}
-
-/** A vessel whose snapshots have stopped; `last`: the day of its last one, null where that is not known. */
-interface LateSnapshot {
-  readonly vessel: string;
-  readonly last: string | null;
 }
 
 /** The days that a look-back looked at, and what could not be compared of them. */

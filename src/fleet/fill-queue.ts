@@ -12,10 +12,7 @@ import type { OpenDays } from './open-days.ts';
 import { newQueuedDay } from './queue/queued-day.ts';
 import type { DeadLetter, QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 
-/**
- * Vessel-days that may wait in the queue before no more of a kind enter. What is more urgent may wait in greater
- * number: a queue that is full of a backfill still takes what a look-back found, and nightly vessel-days.
- */
+/** Vessel-days that may wait before no more of a kind enter: a queue full of a backfill still takes the urgent. */
 export const MAX_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
 
 /** How many more of a kind may enter. */
@@ -25,28 +22,30 @@ export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<
   return Math.max(0, MAX_WAITING[kind] - taken);
 }
 
-export interface TopUp {
-  readonly added: number;
-  /** Those of the open ones, as far as was looked, that stand in the queue or in its failed set now. */
-  readonly queued: readonly VesselDay[];
-  /** Not looked at, or without room. */
-  readonly left: number;
+export type TopUp = Awaited<ReturnType<typeof topUp>>;
+
+/** As what vessel-days enter. `unlisted`: vessels that discovery left out. */
+interface QueueEntry {
+  readonly kind: QueuedKind;
+  readonly unlisted: ReadonlySet<string>;
+  readonly allowShrink?: boolean;
 }
 
 /** Looked at in one round trip. */
 const ASKED_AT_ONCE = 1_000;
 
 /**
- * Add open vessel-days that are not in the queue, in their order, as many as there is room for, with what `entryOf`
- * says of it. `before`: those that were in the queue when the ledger was read; they count as queued.
+ * Add open vessel-days that are not in the queue, in their order, as many as there is room for. `queued`: those that stand
+ * there or in its failed set now; `left`: others. `before`: those that did when the ledger was read; they count as queued.
  */
 export async function topUp(
   queue: VesselDayQueue,
   open: OpenDays,
   room: number,
-  entryOf: (day: VesselDay) => Omit<QueuedDay, keyof VesselDay>,
+  entry: QueueEntry,
   before: ReadonlySet<string> = new Set(),
-): Promise<TopUp> {
+) {
+  const { kind, unlisted, allowShrink = false } = entry;
   const queued: VesselDay[] = [];
   let added = 0;
   // Without room it only matters which are in the queue already, and no more than these can be.
@@ -57,7 +56,9 @@ export async function topUp(
     const known = await queue.known(chunk);
     const isKnown = (day: VesselDay) => known.has(formatVesselDay(day)) || before.has(formatVesselDay(day));
     const fresh = chunk.filter((day) => !isKnown(day)).slice(0, room - added);
-    await queue.add(fresh.map((day) => ({ ...day, ...entryOf(day) })));
+    await queue.add(
+      fresh.map((day) => newQueuedDay(day, kind, { allowShrink, unlisted: unlisted.has(day.vessel) })),
+    );
     added += fresh.length;
     queued.push(...chunk.filter(isKnown), ...fresh);
     if (added === room && room > 0) break;

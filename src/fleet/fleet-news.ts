@@ -1,7 +1,4 @@
-/**
- * What a process of the fleet tells the others of itself, so that whoever looks at one of them sees all. It goes to Redis
- * every few seconds in one command; without Redis nothing is told, and nothing else changes.
- */
+/** What a process tells the fleet of itself, every few seconds in one command; without Redis nothing is told. */
 import { hostname } from 'node:os';
 import type { App } from '../app.ts';
 import { endsAfter, endsWithin } from '../core/concurrency.ts';

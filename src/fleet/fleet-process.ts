@@ -40,11 +40,7 @@ interface FleetPage {
   close(): Promise<void>;
 }
 
-/**
- * Open the fleet, listen on HTTP_HOST and HTTP_PORT, run, and close both. `url` is where it listens; what is emitted
- * to `events` is shown and told. Throws what
- * `openFleet`, `startOperationsServer` and `run` throw.
- */
+/** Open the fleet, listen, run, and close. `url`: where it listens; what `events` are emitted is shown and told. */
 export async function runFleetProcess(
   options: FleetProcessOptions,
   run: (fleet: Fleet, events: EventStream<FleetEvent>, url: string) => Promise<void>,

@@ -31,10 +31,9 @@ export async function openFleet(
   overrides: AppOverrides = {},
 ): Promise<Fleet> {
   if (config.settings.REDIS_URL === undefined) {
-    throw new ConfigError(
-      'redis-url',
-      "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' and 'reconcile --run' export in one process",
-    );
+    const text =
+      "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' and 'reconcile --run' export in one process";
+    throw new ConfigError('redis-url', text);
   }
   const app = await openApp(config, env, log, { isShared: true, ...overrides });
   const connection = app.redis!;

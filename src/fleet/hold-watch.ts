@@ -28,8 +28,6 @@ export interface HoldWatchOptions {
   readonly probeMs?: readonly [first: number, longest: number];
 }
 
-export type HoldWatch = ReturnType<typeof createHoldWatch>;
-
 export function createHoldWatch(options: HoldWatchOptions) {
   const { hold, clock, log, host, probe, pollMs = 5_000, probeMs = [5_000, 300_000] } = options;
   /** Codes of the faults that this process has met, and that the marker names. */

@@ -135,10 +135,7 @@ export function createLookBacks(options: LookBackOptions) {
   }
 
   return {
-    /**
-     * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
-     * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
-     */
+    /** Queue what had no room, then begin the next look-back that has fired by `nowMs`, without waiting for its end. */
     async step(nowMs: number, signal: AbortSignal): Promise<void> {
       if (underWay !== undefined) return;
       if (pending !== undefined) await topUp(pending);

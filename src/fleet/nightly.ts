@@ -20,7 +20,7 @@ import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { OnFleetEvent } from './events.ts';
 import { roomFor, type TopUp, topUp } from './fill-queue.ts';
 import { type Backlog, createBacklog } from './open-days.ts';
-import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
+import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
 
 /** Between looks at what has become of the days of a firing. */
 const REFRESH_MS = 60_000;
@@ -114,10 +114,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
 
   async function fill(night: Night): Promise<NightlyPlan> {
     const { job, coverage, recentFrom } = night;
-    const entryOf = (kind: QueuedKind) => (day: VesselDay) => ({
-      kind,
-      ...(night.unlisted.has(day.vessel) && { unlisted: true }),
-    });
+    const { unlisted } = night;
     if (!night.hasReleased)
       await releasePassing(planning, job, (day) => day.date >= recentFrom || coverage.isOpen(day));
     night.hasReleased = true;
@@ -125,8 +122,8 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
     const recent = coverage.open({ from: recentFrom, newestFirst: true });
     const older = coverage.open({ to: recentFrom, newestFirst: true });
     const plans = [
-      await topUp(queue, recent, await roomFor(queue, 'nightly'), entryOf('nightly')),
-      await topUp(queue, older, await roomFor(queue, 'backfill'), entryOf('backfill')),
+      await topUp(queue, recent, await roomFor(queue, 'nightly'), { kind: 'nightly', unlisted }),
+      await topUp(queue, older, await roomFor(queue, 'backfill'), { kind: 'backfill', unlisted }),
     ];
     const sum = (count: (plan: TopUp) => number) => plans.reduce((total, plan) => total + count(plan), 0);
     night.watched = plans.flatMap(({ queued }) => queued);
@@ -140,9 +137,8 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
     if (known?.firingMs === firingMs && ports.clock.monotonicMs() < known.refreshedMs + REFRESH_MS) return;
     const night = await lookAt(job, firingMs, signal);
     if (known === night) return;
-    const { queued } = await topUp(queue, night.coverage.open({ newestFirst: true }), 0, () => ({
-      kind: 'nightly',
-    }));
+    const open = night.coverage.open({ newestFirst: true });
+    const { queued } = await topUp(queue, open, 0, { kind: 'nightly', unlisted: night.unlisted });
     night.watched = queued;
   }
 

@@ -1,7 +1,4 @@
-/**
- * The backlog of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
- * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
- */
+/** Which vessel-days of a range are open, by the ledger: looked at only where something can have changed. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { addDays, datesBetween, type Job, type VesselDay } from '../core/model/index.ts';
 import { type DayRange, isDue, isToDo } from '../core/plan/due.ts';

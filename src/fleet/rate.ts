@@ -19,16 +19,11 @@ export const BACKFILL_RATE: RateOptions = {
   gapMs: 180_000,
 };
 
-interface Sample {
-  readonly atMs: number;
-  readonly count: number;
-}
-
 export type Rate = ReturnType<typeof createRate>;
 
 export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: RateOptions) {
-  let samples: Sample[] = [];
-  let last: Sample | undefined;
+  let samples: { readonly atMs: number; readonly count: number }[] = [];
+  let last: (typeof samples)[number] | undefined;
   return {
     /** `nowMs`: of a clock that never goes back. */
     add(nowMs: number, count: number): void {

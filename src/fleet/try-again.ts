@@ -1,7 +1,4 @@
-/**
- * Trying vessel-days again because somebody says so: taken out of the failed set, or brought forward where they wait for
- * a time, with all their attempts anew; and queued where the queue has nothing of them.
- */
+/** Vessel-days that somebody wants tried again: taken from the failed set, brought forward, or queued. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
@@ -24,14 +21,7 @@ interface TryAgainPorts {
  * its turn comes. `under-way`: a worker has it. `done`: published as the job asks, and nothing has failed since.
  * `not-due`: its day is not over, or it is a snapshot of a day that is.
  */
-export type TriedAgain =
-  | 'queued'
-  | 'released'
-  | 'brought-forward'
-  | 'in-queue'
-  | 'under-way'
-  | 'done'
-  | 'not-due';
+export type TriedAgain = Awaited<ReturnType<typeof tryAgain>>;
 
 /** Of another chance: neither failures nor attempts of before. */
 export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
@@ -45,7 +35,7 @@ export async function tryAgain(
   job: Job,
   day: VesselDay,
   allowShrink: boolean,
-): Promise<TriedAgain> {
+) {
   const found = await queue.find(day);
   if (found === undefined) {
     const open = await openDay(ports, job, day);
@@ -89,10 +79,7 @@ function comparedWith(receipt: Receipt, note: Note): Pick<QueuedDay, 'compared'>
 
 const AT_ONCE = 16;
 
-/**
- * Try every failed vessel-day of a job again, but for those that were refused: each is somebody's decision, and stays where
- * it is. `noRoom`: left in the failed set, as the queue is full. Throws what Redis throws.
- */
+/** Try the failed ones of a job again. `refused`: each is somebody's decision. `noRoom`: the queue is full. */
 export async function tryFailedAgain(queue: VesselDayQueue, job: string) {
   const letters = (await queue.deadLetters()).filter(({ day }) => day.job === job);
   const failed = letters.filter((letter) => !isRefusal(letter));

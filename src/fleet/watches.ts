@@ -45,17 +45,11 @@ function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>)
   };
 }
 
-/**
- * What failed for good and what was refused, by the failed set of the queue and the notes of the lake: a day that a
- * look-back refuses is in the lake alone. Throws what Redis and the store throw.
- */
-export function createFailedWatch({
-  jobs,
-  queue,
-  store,
-  clock,
-  onEvent,
-}: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> }) {
+/** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
+export function createFailedWatch(
+  options: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> },
+) {
+  const { jobs, queue, store, clock, onEvent } = options;
   const seen = new Map<string, KnownNotes>();
   return createLook(clock, FAILED_LOOK_MS, async () => {
     if (onEvent === undefined) return false;
@@ -72,17 +66,11 @@ export function createFailedWatch({
   });
 }
 
-/**
- * Warnings that stand open by what the ledger has shown so far, told again and again: nobody may have seen them. One is
- * logged once for each day that carries it on. Throws what the store throws.
- */
-export function createWarningWatch({
-  jobs,
-  ledger,
-  clock,
-  log,
-  onEvent,
-}: Omit<WatchOptions, 'store'> & { readonly ledger: LedgerView; readonly log: Log }) {
+/** Warnings that stand open, told again and again; one is logged once for each day that carries it on. */
+export function createWarningWatch(
+  options: Omit<WatchOptions, 'store'> & { readonly ledger: LedgerView; readonly log: Log },
+) {
+  const { jobs, ledger, clock, log, onEvent } = options;
   const said = new Set<string>();
   return createLook(clock, LOOK_MS, async () => {
     for (const { name } of jobs) {

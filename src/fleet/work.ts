@@ -8,7 +8,7 @@ import { settingsHash } from '../core/plan/settings-hash.ts';
 import type { DayResult, OnExportEvent } from '../export/events.ts';
 import { type SnapshotsBefore, snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import { failedResult, performTask } from '../export/run/perform-task.ts';
+import { failedResult, performTask } from '../export/run/run-jobs.ts';
 import { checkDue } from '../export/source-answers.ts';
 import type { Encoder } from '../parquet/write/index.ts';
 import type { Config } from '../runtime/config/config.ts';
@@ -16,11 +16,11 @@ import { expressionFor } from '../source/series.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import { createHoldWatch, type HoldWatch, type HoldWatchOptions } from './hold-watch.ts';
+import { createHoldWatch, type HoldWatchOptions } from './hold-watch.ts';
 import { createQueueHold } from './queue/hold.ts';
 import type { Consequence } from './queue/settle-job.ts';
 import type { QueuedDay } from './queue/vessel-day-queue.ts';
-import { startVesselDayWorker, type VesselDayWorker, type WorkerTimings } from './queue/vessel-day-worker.ts';
+import { startVesselDayWorker, type WorkerOptions, type WorkerTimings } from './queue/vessel-day-worker.ts';
 
 /** Times that tests shorten. */
 export interface WorkTimes {
@@ -28,33 +28,19 @@ export interface WorkTimes {
   readonly hold?: Pick<HoldWatchOptions, 'pollMs' | 'probeMs'>;
 }
 
-export interface Work {
-  readonly worker: VesselDayWorker;
-  readonly hold: HoldWatch;
-}
+export type Work = ReturnType<typeof startWork>;
 
 /** Label of every job that is not in JOBS_DIR; no job can be called so. */
 const UNKNOWN_JOB = '(unknown)';
 
 /** Begin to take vessel-days. */
-export function startWork(
-  config: Config,
-  fleet: Fleet,
-  log: Log,
-  emit: OnFleetEvent,
-  times: WorkTimes = {},
-): Work {
+export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetEvent, times: WorkTimes = {}) {
   const { app, redis, prefix, queue, tracing } = fleet;
   const ports = measurePorts(app.ports, emit);
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
 
-  async function perform(
-    queued: QueuedDay,
-    signal: AbortSignal,
-    giveUp: VesselExportError | undefined,
-    onWaiting: () => void,
-  ): Promise<void> {
+  const perform: WorkerOptions['perform'] = async (queued, signal, giveUp, onWaiting) => {
     const startedMs = ports.clock.monotonicMs();
     const result = await performDay(queued, signal, giveUp, (event) => {
       if (event.kind === 'day-step' && event.step === 'completed') onWaiting();
@@ -65,7 +51,7 @@ export function startWork(
     const { status: outcome, rows } = result;
     emit({ kind: 'day-outcome', job: queued.job, outcome, rows, seconds });
     if (result.status !== 'published') logEnd(log, result);
-  }
+  };
 
   function onTrouble(queued: QueuedDay, error: unknown, consequence: Consequence['kind']): void {
     const { job, vessel, date } = queued;
@@ -143,10 +129,7 @@ function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
 }
 
-/**
- * `giveUp`: why the day is not to be attempted. Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
- * that a look-back sent, and that would lose readings, has the result `refused`.
- */
+/** Throws ConfigError `unknown-job`, and what the export throws; but what a look-back sent may be `refused`. */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
   const snapshots = createSnapshotCache(ports);
   return async (

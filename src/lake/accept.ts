@@ -4,13 +4,15 @@
  * that the job has, and of what is published by then; what `select` still means, and the source has lost, it does not cover.
  */
 import type { ApiVersion, Clock, ComparedSeries, Job, Log, Receipt } from '../core/model/index.ts';
+import { momentText } from '../core/model/index.ts';
 import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
-import { acceptedSelectKey, keyPrefix, parseNoteKey } from './keys.ts';
-import { listReceipts, readNote } from './ledger/ledger.ts';
-import { readLedger, scanLedger } from './ledger/ledger-index.ts';
+import { acceptedSelectKey } from './keys.ts';
+import { listReceipts } from './ledger/ledger.ts';
+import { scanLedger } from './ledger/ledger-index.ts';
 import { receiptDates } from './ledger/newest-days.ts';
+import { readNotes } from './notes.ts';
 import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 import {
   describeWarning,
@@ -22,14 +24,12 @@ import {
   writeAcceptance,
 } from './warnings.ts';
 
-/** What became of accepting a warning. */
 type Accepting =
   | { readonly state: 'nothing-to-accept' }
   | {
       readonly state: 'accepted' | 'accepted-before';
       /** The fewest series that are accepted; absent where nothing is said of their number. */
       readonly series?: number;
-      /** What was accepted, as sentences. */
       readonly texts: readonly string[];
       /** Vessel-days that have waited for series, and may be published now. */
       readonly waiting: number;
@@ -95,7 +95,6 @@ function describeLoss(series: number, { date, series: had, selectHash }: Compare
     : `${series} series, without those of ${date} that are missing`;
 }
 
-/** What was accepted, or that there was nothing, as a sentence. */
 export function describeAccepting(accepting: Accepting): string {
   if (accepting.state === 'nothing-to-accept')
     return 'nothing to accept: no day waits for series, and the last one published has no warning';
@@ -108,22 +107,19 @@ export function describeAccepting(accepting: Accepting): string {
 }
 
 async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string): Promise<Loss[]> {
-  const losses: Loss[] = [];
-  for await (const { key } of store.list(keyPrefix('note', job))) {
-    const day = parseNoteKey(key);
-    const waiting = day?.vessel === vessel ? (await unlessDamaged(readNote(store, day)))?.waiting : undefined;
-    if (waiting !== undefined)
-      losses.push({ waits: true, selected: waiting.selectedSeries, comparedWith: waiting.comparedWith });
-  }
-  return losses;
+  const notes = await readNotes(store, job, { isAsked: (day) => day.vessel === vessel });
+  const inOrder = Array.from(notes.values(), ({ note }) => note).sort((a, b) => (a.date < b.date ? -1 : 1));
+  return inOrder.flatMap(({ waiting }) =>
+    waiting ? [{ waits: true, selected: waiting.selectedSeries, comparedWith: waiting.comparedWith }] : [],
+  );
 }
 
-/** The vessel's newest receipt, where it warnings anything. */
+/** The vessel's newest receipt, where it warns of anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
   const warnings = new Warnings();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
-  await readLedger({ ...question, members: WARNING_MEMBERS, project: (receipt) => warnings.add(receipt) });
+  await scanLedger({ ...question, members: WARNING_MEMBERS, take: (receipt) => warnings.add(receipt) });
   return warnings.newest()[0];
 }
 
@@ -171,10 +167,11 @@ export async function acceptSelect(
   let [vesselDays, newest] = [0, ''];
   await scanLedger({
     ...{ store, log, job: job.name, dates: [...dates].sort(), writeIndex: true },
-    members: ['settingsHash', 'finishedAt'],
-    take({ settingsHash, finishedAt }) {
+    members: ['settingsHash', 'finished'],
+    take({ settingsHash, finished }) {
       if (settingsHash === present) return;
       vesselDays++;
+      const finishedAt = momentText(finished);
       if (finishedAt > newest) newest = finishedAt;
     },
   });

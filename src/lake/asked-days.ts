@@ -10,16 +10,8 @@
  * range where a hole may reach beyond it.
  */
 import { createTurns } from '../core/concurrency.ts';
-import {
-  addDays,
-  type Clock,
-  datesBetween,
-  dateToMicros,
-  type Job,
-  MICROS_PER_DAY,
-  microsToDate,
-  type VesselDay,
-} from '../core/model/index.ts';
+import type { Clock, Job, VesselDay } from '../core/model/index.ts';
+import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
 import { askedFrom } from '../core/plan/asked.ts';
 import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
@@ -52,7 +44,6 @@ const LISTS_AT_ONCE = 8;
 /** Later than every date of a lake. */
 const NEVER = '9999-12-31';
 
-/** Throws what the store throws. */
 export async function readAskedDays(ports: AskedPorts, job: Job, range: AskedRange): Promise<NameOpenDay> {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   if (job.dataset === 'metadata') return await readAskedSnapshots(ports, job, today);
@@ -161,7 +152,6 @@ async function readHoles(
   return holes;
 }
 
-/** How many of the dates are before one. */
 function endBefore(dates: readonly string[], date: string): number {
   const index = dates.findIndex((each) => each >= date);
   return index === -1 ? dates.length : index;

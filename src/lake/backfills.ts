@@ -108,7 +108,6 @@ export async function endBackfill(store: ObjectStore, { id, job }: Backfill): Pr
   await removeBackfill(store, id);
 }
 
-/** Is this vessel-day one of the backfill's? */
 export function belongsTo(
   backfill: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
   day: VesselDay,

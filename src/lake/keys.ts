@@ -17,10 +17,8 @@ const FOLDERS = {
 /** A published object's name: its folders say whose it is. */
 export const OBJECT_NAME = 'data.parquet';
 
-/** What the lake says of itself. */
 export const LAKE_KEY = '_lake.json';
 
-/** Definitions of backfills begin with this. */
 export const BACKFILL_PREFIX = '_backfills/';
 
 /** What a fleet has told of its troubles. */
@@ -55,22 +53,18 @@ export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
 }
 
-/** The log of a job's table. */
 export function logKeyPrefix(job: string): string {
   return `${objectPrefix(job)}_delta_log/`;
 }
 
-/** All claims of a vessel-day begin with this. */
 export function claimPrefix(day: VesselDay): string {
   return `${about('claim', day)}/`;
 }
 
-/** All objects of a vessel-day begin with this. */
 export function dayPrefix({ job, vessel, date }: VesselDay): string {
   return `${job}/vessel=${vessel}/date=${date}/`;
 }
 
-/** The published object of a vessel-day in a plain lake. */
 export function objectKey(day: VesselDay): string {
   return `${dayPrefix(day)}${OBJECT_NAME}`;
 }
@@ -104,7 +98,6 @@ export function indexPieceKey(job: string, month: string, name: string): string 
   return `${indexPrefix(job, month)}/${name}.parquet`;
 }
 
-/** All of these begin with this. */
 export function indexPrefix(job: string, month: string): string {
   return `_index/${job}/${month}`;
 }
@@ -139,7 +132,6 @@ export function parseDayFileKey(key: string): VesselDay | undefined {
   return parseObjectKey(key) ?? parseDay(PATTERNS.tableFile, key);
 }
 
-/** Is it a checkpoint of a job's table? */
 export function isCheckpointKey(key: string): boolean {
   return PATTERNS.checkpoint.test(key);
 }
@@ -149,19 +141,8 @@ export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | 
   return day && { day, epoch: Number(PATTERNS.claim.exec(key)?.groups?.epoch) };
 }
 
-/** The id of a backfill's key. */
 export function parseBackfillKey(key: string): string | undefined {
   return PATTERNS.backfill.exec(key)?.groups?.id;
-}
-
-/** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
-export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
-  const [before, after] = [`${keyPrefix('receipt', job, date)}vessel=`, '.json'];
-  return (key) => {
-    if (!key.startsWith(before) || !key.endsWith(after)) return undefined;
-    const vessel = key.slice(before.length, -after.length);
-    return VESSEL_ID.test(vessel) ? vessel : undefined;
-  };
 }
 
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
@@ -185,7 +166,6 @@ function parseDay(pattern: RegExp, key: string): VesselDay | undefined {
   return isDate(date) ? { job, vessel, date } : undefined;
 }
 
-/** What a pattern says between its two ends. */
 function inside({ source }: RegExp): string {
   return source.slice(1, -1);
 }

@@ -57,7 +57,6 @@ function undamaged<T>(reading: () => T): T {
   }
 }
 
-/** How a lake is to be read: for those who only look. */
 export async function readLayout(store: Pick<ObjectStore, 'get'>): Promise<Layout> {
   return (await readLakeFile(store))?.file.layout ?? 'plain';
 }
@@ -99,7 +98,6 @@ function isGone(): ConfigError {
   );
 }
 
-/** Nobody exports meanwhile. */
 export function isConverting(): FencedError {
   return new FencedError(
     'lake-converting',
@@ -110,7 +108,6 @@ export function isConverting(): FencedError {
 export interface LakeSource {
   /** Base URL with its tenant, without secrets; of made-up readings any text. */
   readonly url: string;
-  /** The readings are of no ship. */
   readonly isMadeUp?: boolean;
 }
 

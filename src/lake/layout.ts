@@ -14,13 +14,12 @@ import type { ObjectStore } from '../store/store.ts';
 import { expectConditionalPut, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
+import type { LakeFile, LakeSource } from './lake-file.ts';
 import {
   checkSources,
   expectSource,
   hasContent,
   isConverting,
-  type LakeFile,
-  type LakeSource,
   readLakeFile,
   withSource,
 } from './lake-file.ts';
@@ -29,21 +28,7 @@ import {
 export const LOOK_MS = 15_000;
 
 /** What a process that exports knows of its lake. */
-export interface LakeLayout {
-  /**
-   * How it is read; at a lake's first use it is written down, and at that of a job where the job is copied from. Throws
-   * FencedError `lake-converting` while the lake is converted, and ConfigError: `lake-layout` where LAKE_LAYOUT says
-   * otherwise, `other-source` where the job is from another service, `unfit-store` where the store is none for a table
-   * or a fleet.
-   */
-  settle(job?: string): Promise<Layout>;
-  /** Throws what `settle` throws of these jobs in a lake that says how it is read; writes nothing into it. */
-  check(jobs: readonly string[]): Promise<void>;
-  /** Throws ConfigError `other-source`: for those who compare with the service, and export nothing. */
-  checkSource(jobs: readonly string[]): Promise<void>;
-  /** After a claim was put: throws what `settle` throws, and FencedError when the layout is not `expected` any more. */
-  confirm(expected: Layout, job: string): Promise<void>;
-}
+export type LakeLayout = ReturnType<typeof createLakeLayout>;
 
 interface LayoutOptions {
   readonly store: ObjectStore;
@@ -51,13 +36,12 @@ interface LayoutOptions {
   readonly log: Log;
   /** LAKE_LAYOUT; undefined: as the lake is, and plain for a new one. */
   readonly wanted: Layout | undefined;
-  /** What this process copies. */
   readonly source: LakeSource;
   /** Others export into it at the same time. */
   readonly isShared: boolean;
 }
 
-export function createLakeLayout(options: LayoutOptions): LakeLayout {
+export function createLakeLayout(options: LayoutOptions) {
   const { store, clock, log, wanted, source, isShared } = options;
   let look: { readonly file: LakeFile; readonly monotonicMs: number; readonly nowMs: number } | undefined;
   let looking: Promise<LakeFile> | undefined;
@@ -100,6 +84,12 @@ export function createLakeLayout(options: LayoutOptions): LakeLayout {
     }
   }
 
+  /**
+   * How it is read; at a lake's first use it is written down, and at that of a job where the job is copied from. Throws
+   * FencedError `lake-converting` while the lake is converted, and ConfigError: `lake-layout` where LAKE_LAYOUT says
+   * otherwise, `other-source` where the job is from another service, `unfit-store` where the store is none for a table
+   * or a fleet.
+   */
   async function settle(job?: string): Promise<Layout> {
     // Vessel-days that begin together look once; an answer counts from when its question was asked.
     if (believed(job) === undefined && looking !== undefined) await looking.catch(() => {});
@@ -117,23 +107,25 @@ export function createLakeLayout(options: LayoutOptions): LakeLayout {
 
   return {
     settle,
-    async check(jobs) {
+    /** Throws what `settle` throws of these jobs in a lake that says how it is read; writes nothing into it. */
+    async check(jobs: readonly string[]): Promise<void> {
       const file = await checkSources(store, source, jobs);
       if (file !== undefined) expectUsable(file);
       const layout = file?.layout ?? wanted ?? 'plain';
       if (isShared || layout === 'delta') await expectFit(layout);
     },
-    async checkSource(jobs) {
+    /** Throws ConfigError `other-source`: for those who compare with the service, and export nothing. */
+    async checkSource(jobs: readonly string[]): Promise<void> {
       await checkSources(store, source, jobs);
     },
-    async confirm(expected, job) {
+    /** After a claim was put: throws what `settle` throws, and FencedError when the layout is not `expected` any more. */
+    async confirm(expected: Layout, job: string): Promise<void> {
       if ((await settle(job)) === expected) return;
       throw new FencedError('lake-converting', 'the lake has been converted meanwhile: run again');
     },
   };
 }
 
-/** What a lake without the file is. */
 async function firstFile({ store, wanted, source }: LayoutOptions): Promise<LakeFile> {
   if (await hasContent(store)) return { lakeVersion: 1, layout: 'plain' };
   return { lakeVersion: 1, layout: wanted ?? 'plain', ...(source.isMadeUp && { madeUp: true }) };

@@ -53,7 +53,6 @@ export async function markSnapshot(
   if (older.length > 0) await store.removeAll(older.map((date) => captureKey({ ...day, date })));
 }
 
-/** What stands in `_asked/`. */
 interface RegularRuns {
   readonly regularRunsVersion: 1;
   readonly from: string;

@@ -8,16 +8,13 @@ import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
 import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
 
-/** What is kept of a note. */
-export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
-
-export type KnownNotes = DayMap<ReceiptVersion & { readonly note: KnownNote }>;
+export type KnownNotes = DayMap<ReceiptVersion & { readonly note: Note }>;
 
 const GETS_AT_ONCE = 32;
 
 interface NotesQuestion {
   /** What the last look has left. */
-  readonly before: KnownNotes;
+  readonly before?: KnownNotes;
   readonly isAsked?: (day: VesselDay) => boolean;
   /** Notes to be read at most; those beyond are left for the next look. */
   readonly maxReads?: number;
@@ -27,7 +24,7 @@ interface NotesQuestion {
 export async function readNotes(
   store: ObjectStore,
   job: string,
-  { before, isAsked = () => true, maxReads = Infinity }: NotesQuestion,
+  { before = new DayMap(), isAsked = () => true, maxReads = Infinity }: NotesQuestion,
 ): Promise<KnownNotes> {
   const notes: KnownNotes = new DayMap();
   const unread: (VesselDay & ReceiptVersion)[] = [];
@@ -45,10 +42,10 @@ export async function readNotes(
   return notes;
 }
 
-async function noteOf(store: ObjectStore, day: VesselDay): Promise<KnownNote | undefined> {
+async function noteOf(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
   try {
     const note = await readNote(store, day);
-    return note && { ...day, state: note.state, code: note.code, message: note.message, at: note.at };
+    return note && { ...note, ...day };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     return damagedNote(day, error);

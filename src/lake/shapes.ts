@@ -3,22 +3,20 @@
  * any input: texts are bounded, names are such as stand in keys, instants are instants.
  */
 import { DataError } from '../core/errors.ts';
+import type { Note, VesselDay } from '../core/model/index.ts';
 import {
   API_VERSIONS,
   isDate,
   JOB_NAME,
   LAYOUTS,
-  type Note,
   parseTimestamp,
   shortName,
   VESSEL_ID,
-  type VesselDay,
 } from '../core/model/index.ts';
 import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { parseJson } from './json.ts';
 
-/** Is a value of a file right? */
 type Test = (value: unknown) => boolean;
 
 /** By member: is it right, and what it should be. */
@@ -33,7 +31,6 @@ interface ShapeFault {
 
 /** Longest text in a file of ours, but for names and messages. */
 const MAX_TEXT_CHARS = 1_024;
-/** The last instant that a Date knows. */
 const MAX_INSTANT_MS = 8.64e15;
 
 export function isObject(value: unknown): value is Fields {
@@ -112,7 +109,6 @@ export const DETAIL: Shape = {
   source: [orNull(isCounts), 'counts by series and hour, or null'],
 };
 
-/** Older details do not have it. */
 export const DETAIL_ADDED: Shape = { series: [isObject, 'names by series'] };
 
 /** Members that older receipts do not have. */
@@ -140,7 +136,7 @@ export const RECEIPT_ADDED: Shape = {
   ],
 };
 
-const NOTE: Shape = {
+export const NOTE_FILE: Shape = {
   ...DAY,
   state: [
     oneOf(...(['failed', 'refused', 'waiting'] satisfies Note['state'][])),
@@ -149,9 +145,6 @@ const NOTE: Shape = {
   code: [isText, 'a word'],
   message: [isMessage, 'a text'],
   at: [isText, 'an instant'],
-};
-
-const NOTE_ADDED: Shape = {
   totalsSha256: [isSha256, 'a SHA-256'],
   waiting: [
     isObjectOf({
@@ -161,8 +154,6 @@ const NOTE_ADDED: Shape = {
     'firstSeenAt, publishedFrom, selectedSeries and comparedWith',
   ],
 };
-
-export const NOTE_FILE: Shape = { ...NOTE, ...NOTE_ADDED };
 
 export const CLAIM_FILE: Shape = {
   epoch: [isCount, 'a number'],
@@ -241,7 +232,6 @@ export async function readFile<T>(
   return object && { file: parseFile<T>(object.bytes, key, shape, whole), version: object.version };
 }
 
-/** The same for what is parsed already. */
 export function checkedFile<T>(
   value: unknown,
   key: string,
@@ -264,7 +254,6 @@ function damagedFile(key: string, found: string, expected: string, code = 'damag
   );
 }
 
-/** A value of a file, for a sentence. */
 export function shown(value: unknown): string {
   return value === undefined ? 'missing' : shortName(JSON.stringify(value));
 }

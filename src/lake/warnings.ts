@@ -2,14 +2,15 @@
  * Warnings: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
  * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
  */
-import {
-  type ComparedSeries,
-  type Receipt,
-  type SeriesWarning,
-  shortName,
-  type VesselDay,
-  type Warning,
+import type {
+  ComparedSeries,
+  Moment,
+  Receipt,
+  SeriesWarning,
+  VesselDay,
+  Warning,
 } from '../core/model/index.ts';
+import { momentText, shortName } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
@@ -24,7 +25,6 @@ interface Acceptance {
   readonly series?: number;
   readonly selectHash?: string;
   readonly at: string;
-  /** Digest of each kind of warning. */
   readonly warnings?: Readonly<Record<string, string>>;
 }
 
@@ -64,12 +64,10 @@ export function isWarningAccepted(
   return acceptance?.warnings?.[kind] === digest;
 }
 
-/** All that a receipt says, accepted or not. */
 export function warningsOf({ remark, warnings = [] }: Pick<Receipt, 'remark' | 'warnings'>): Warning[] {
   return [...(remark ? [remark] : []), ...warnings];
 }
 
-/** Those that are not accepted. */
 export function openWarnings(
   receipt: Pick<Receipt, 'remark' | 'warnings' | 'selectedSeries'>,
   acceptance: Acceptance | undefined,
@@ -81,11 +79,9 @@ export function openWarnings(
   );
 }
 
-/** The part of a receipt that warnings are about. */
-type WarnedReceipt = Pick<
-  Receipt,
-  'job' | 'vessel' | 'date' | 'startedAt' | 'selectedSeries' | 'remark' | 'warnings'
->;
+type WarnedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'selectedSeries' | 'remark' | 'warnings'> & {
+  readonly started: Moment;
+};
 
 /** What is warned of at the newest vessel-day of a vessel. */
 export interface OpenWarnings {
@@ -93,19 +89,19 @@ export interface OpenWarnings {
   readonly warnings: readonly Warning[];
 }
 
-/** What is asked of receipts for warnings. */
-export const WARNING_MEMBERS = ['startedAt', 'selectedSeries', 'remark', 'warnings'] as const;
+export const WARNING_MEMBERS = ['started', 'selectedSeries', 'remark', 'warnings'] as const;
 
 /** Gathers receipts, in any order; keeps the newest of each vessel. */
 export class Warnings {
   readonly #newest = new Map<string, WarnedReceipt>();
 
-  add({ job, vessel, date, startedAt, selectedSeries, remark, warnings }: WarnedReceipt): void {
+  add({ job, vessel, date, started, selectedSeries, remark, warnings }: WarnedReceipt): void {
     const name = `${job}/${vessel}`;
-    if (startedAt < (this.#newest.get(name)?.startedAt ?? '')) return;
+    const known = this.#newest.get(name);
+    if (known !== undefined && isEarlier(started, known.started)) return;
     const said = { ...(remark && { remark }), ...(warnings && { warnings }) };
     const counted = selectedSeries !== undefined && { selectedSeries };
-    this.#newest.set(name, { job, vessel, date, startedAt, ...counted, ...said });
+    this.#newest.set(name, { job, vessel, date, started, ...counted, ...said });
   }
 
   /** The vessels' newest receipts, as far as they warn of anything, accepted or not. */
@@ -124,6 +120,10 @@ export class Warnings {
     }
     return open;
   }
+}
+
+function isEarlier(a: Moment, b: Moment): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a < b : momentText(a) < momentText(b);
 }
 
 /** More names than a warning has. */
@@ -151,7 +151,6 @@ const KINDS: Readonly<Record<string, readonly [string, string]>> = {
   'other-vessel': ['are left out', ", as metadata say that they are another vessel's"],
 };
 
-/** All of them in a line. */
 export function describeWarnings(warnings: readonly Warning[]): string {
   return warnings.map(describeWarning).join('. ');
 }
@@ -163,7 +162,6 @@ function withNames(what: string, count: number, all: readonly string[]): string 
   return listed === '' ? what : `${what}: ${listed}`;
 }
 
-/** What to type to accept it. */
 export function howToAccept({ job, vessel }: Pick<VesselDay, 'job' | 'vessel'>): string {
   return `vessel-export accept ${job} ${vessel}`;
 }

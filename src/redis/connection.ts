@@ -104,10 +104,7 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
       queueClients.push(queueClient);
       return queueClient;
     },
-    /**
-     * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
-     * answers and takes no writes, as every command on these connections does, and what a command throws else.
-     */
+    /** Write a key of no meaning. Throws RetriableError `redis-full`, `redis-read-only`, … where no writes are taken. */
     probe: createProbe(client),
     /** Close all connections; no command may be under way. */
     close: async () => {
@@ -210,10 +207,7 @@ function addressOf(url: string, targetNow: () => string): Address {
   };
 }
 
-/**
- * Code of an error that Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR` for all that have none of their own). By Redis'
- * protocol it is the first word of the error's text, and ioredis hands on that text alone: so it is read here, once.
- */
+/** The first word of what Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR`): ioredis hands on its text alone. */
 function replyCode(error: unknown): string | undefined {
   return error instanceof ReplyError ? messageOf(error).split(' ', 1)[0] : undefined;
 }
@@ -261,25 +255,18 @@ function unreachable(shown: string, reason: string): RetriableError {
   return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
 }
 
-/** What a server says of itself. */
-interface RedisServer {
-  readonly version: string;
-  /** What it does when its memory is full; undefined where it does not say. */
-  readonly evictionPolicy: string | undefined;
-  /** 0: no limit. */
-  readonly maxMemoryBytes: number;
-  readonly usedMemoryBytes: number;
-}
-
 /** The policy under which no key of the queue is ever evicted. */
 export const SAFE_EVICTION_POLICY = 'noeviction';
 
-export async function describeRedis(client: Pick<Redis, 'info'>): Promise<RedisServer> {
+/** What a server says of itself. */
+export async function describeRedis(client: Pick<Redis, 'info'>) {
   const info = await client.info();
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   return {
     version: value('redis_version') ?? '0',
+    /** What it does when its memory is full; undefined where it does not say. */
     evictionPolicy: value('maxmemory_policy'),
+    /** 0: no limit. */
     maxMemoryBytes: Number(value('maxmemory') ?? 0),
     usedMemoryBytes: Number(value('used_memory') ?? 0),
   };
@@ -294,10 +281,8 @@ async function checkServer(client: Redis, { shown, why }: Address, log: Log): Pr
   });
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
-    throw new ConfigError(
-      'redis-version',
-      `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`,
-    );
+    const text = `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`;
+    throw new ConfigError('redis-version', text);
   }
   if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {
     log.warn(

@@ -92,26 +92,8 @@ export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }
   };
 }
 
-/** The names under which the processes share their limits: digests. */
-interface LimitNames {
-  /** Of the concurrency limit. */
-  readonly credential: string;
-  /** Of the rate limit. */
-  readonly group: string;
-}
-
-interface LimitsNow {
-  /** Most requests in flight now; undefined: as it is set. */
-  readonly concurrency: number | undefined;
-  /** The smallest setting of the processes that ask now; undefined: none does. */
-  readonly concurrencySetting: number | undefined;
-  readonly inFlight: number;
-  /** Nobody may ask for so long; 0: everybody may. */
-  readonly holdMs: number;
-  /** Requests a minute; undefined: as it is set, or none. */
-  readonly pace: number | undefined;
-  readonly paceSetting: number | undefined;
-}
+/** The names under which the processes share the concurrency limit and the rate limit: digests. */
+type LimitNames = { readonly credential: string; readonly group: string };
 
 export interface FleetSeen {
   readonly processes: readonly (ProcessFacts & { readonly agoMs: number })[];
@@ -119,7 +101,7 @@ export interface FleetSeen {
   readonly requests: readonly (RequestCounts & { readonly fromMs: number })[];
   /** By Redis' clock. */
   readonly nowMs: number;
-  readonly limits: LimitsNow;
+  readonly limits: ReturnType<typeof limitsOf>;
   fact<K extends FactKind>(kind: K, of: string): (Fact<K> & { readonly agoMs: number }) | undefined;
 }
 
@@ -157,7 +139,7 @@ export async function lookAtFleet(
 }
 
 /** As they have grown by the time of their state. */
-function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']): LimitsNow {
+function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']) {
   const changedMs = (
     { timeMs, changed = timeMs }: LimitSeen,
     { recoverMs }: { readonly recoverMs: number },
@@ -170,10 +152,14 @@ function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']): LimitsNow {
   const paceNow = rate !== undefined && { rate, forgetAt, changedMs: changedMs(pace, RATE_LIMIT_RULES) };
   const { recoverMs, maxHoldMs } = CONCURRENCY_LIMIT_RULES;
   return {
+    /** Most requests in flight now; undefined: as it is set. */
     concurrency: finite(capNow && grownConcurrency(capNow, limit, timeMs, recoverMs).current),
+    /** The smallest setting of the processes that ask now; undefined: none does. */
     concurrencySetting: finite(Math.floor(limit)),
     inFlight,
+    /** Nobody may ask for so long; 0: everybody may. */
     holdMs: Math.round(Math.min(maxHoldMs, Math.max(0, heldUntil - timeMs))),
+    /** Requests a minute; undefined: as it is set, or none. */
     pace: finite(paceNow && grownRate(paceNow, paceLimit, pace.timeMs, RATE_LIMIT_RULES).rate),
     paceSetting: finite(paceLimit),
   };

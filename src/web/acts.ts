@@ -51,20 +51,14 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   if (await endsWithin(work, ANSWER_MS, clock)) return await work;
   // How it ends is logged all the same.
   work.catch(() => {});
-  throw new WebError(
-    503,
-    'no-answer-in-time',
-    `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; look before you try again`,
-  );
+  const text = `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; look before you try again`;
+  throw new WebError(503, 'no-answer-in-time', text);
 }
 
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
 type WebFleet = NonNullable<WebPorts['fleet']>;
 
-/**
- * Do it, and say what was done. Throws ConfigError `unknown-job`, WebError (404 `unknown-backfill`; 409 `no-fleet` and where nothing
- * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
- */
+/** Do it, and say what was done. Throws ConfigError, WebError, and what the acts' owners throw. */
 async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (act.act === 'accept-warning') return await accept(ports, act);
   if (act.act === 'end-all-sessions') {

@@ -1,11 +1,8 @@
-/**
- * What the page is told: the shape of every answer below `/api`. The server's modules make them, the page's modules
- * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
- */
+/** The shape of every answer below `/api`, for the server and the page. Dates are UTC, `to` is exclusive. */
 import type { CellState } from '../audit/status/cells.ts';
 import type { Dataset, Job, Layout, Note, Receipt, VesselDay } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import type { KindCount } from '../fleet/queue/read-queue.ts';
+import type { KindCount } from '../fleet/queue/queued-day.ts';
 import type { Backfill } from '../lake/backfills.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
 import type { Act } from './act-body.ts';

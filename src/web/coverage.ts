@@ -15,6 +15,7 @@ import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
+import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
@@ -164,15 +165,12 @@ function createCoverageAnswers(ports: WebPorts) {
 
 /** Undefined without a fleet. Commands wait while Redis is away: one question at a time, and not for long. */
 function createQueueQuestion({ fleet, clock, log }: WebPorts) {
-  let asking: Promise<QueueNames> | undefined;
+  const names = fleet && shareAnswer(clock, () => fleet.queue.names(MAX_NAMES), 0);
   return async (): Promise<QueueNames | 'away' | undefined> => {
-    if (fleet === undefined) return undefined;
-    asking ??= fleet.queue.names(MAX_NAMES).finally(() => {
-      asking = undefined;
-    });
+    if (fleet === undefined || names === undefined) return undefined;
     const without = 'the page shows what the lake says';
     try {
-      return await askRedis({ redis: fleet.redis, clock, asked: asking, without });
+      return await askRedis({ redis: fleet.redis, clock, asked: names(), without });
     } catch (error) {
       log.debug({}, messageOf(error));
       return 'away';

@@ -1,7 +1,4 @@
-/**
- * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
- * one look at Redis, and one at the backfills of the lake. It answers within seconds, or says why it cannot.
- */
+/** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { endsWithin } from '../core/concurrency.ts';
@@ -9,13 +6,14 @@ import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
 import { readHold } from '../fleet/queue/hold.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/read-queue.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
 import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
+import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
@@ -43,7 +41,6 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
   const limits = sharedLimitNames(fleet.app.config.settings);
-  let last: { readonly atMs: number; readonly answer: Promise<FleetAnswer> } | undefined;
 
   async function look(): Promise<FleetAnswer> {
     const backfills = await readBackfills();
@@ -64,18 +61,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (last === undefined || nowMs - last.atMs >= SHARED_MS) {
-      const answer = look();
-      last = { atMs: nowMs, answer };
-      // The next one who asks looks again.
-      answer.catch(() => {
-        last = undefined;
-      });
-    }
-    return last.answer;
-  };
+  return shareAnswer(clock, look, SHARED_MS);
 }
 
 interface Looked {
@@ -204,8 +190,6 @@ const PATIENCE_MS = 400;
 /** Never rejects: what cannot be read now stays as it was read last, and a note says so. */
 function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<BackfillsRead> {
   let last: BackfillsRead = { backfills: [], notes: ['The backfills of the lake have not been read yet.'] };
-  let readMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
     const damaged: string[] = [];
@@ -218,18 +202,14 @@ function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<B
         notes.push(`${damaged.length - MAX_NOTES} more backfills cannot be read.`);
       if (all.length > MOST) notes.push(`The oldest ${MOST} of ${all.length} backfills are shown.`);
       last = { backfills: all.slice(0, MOST), notes };
-      readMs = clock.monotonicMs();
     } catch (error) {
       last = { ...last, notes: [`The lake cannot say which backfills there are: ${messageOf(error)}`] };
     }
   }
 
+  const readNow = shareAnswer(clock, read, SHARED_MS);
   return async () => {
-    if (clock.monotonicMs() - readMs >= SHARED_MS)
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-    if (reading !== undefined) await endsWithin(reading, PATIENCE_MS, clock);
+    await endsWithin(readNow(), PATIENCE_MS, clock);
     return last;
   };
 }

@@ -8,7 +8,7 @@ import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { closedBecause } from './sign-in/guard.ts';
 
 /** Opened at the first request, and again at the next when that failed, or a secret has changed. */
-export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts): OpenedPage {
+export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts) {
   let access = accessNow();
   let opening: Promise<OpenedPage> | undefined;
   /** What has ended stays ended: of the secrets that signed a session, another one may have changed. */

@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
+import { endsWithin } from '../core/concurrency.ts';
 import {
   ConfigError,
   codeOf,
@@ -10,10 +11,12 @@ import {
   RetriableError,
   VesselExportError,
 } from '../core/errors.ts';
+import type { Layout } from '../core/model/index.ts';
+import { maskUrl } from '../core/model/web-address.ts';
 import { NO_SCHEMAS } from '../core/no-schemas.ts';
-import { registerAbout } from './about.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import { registerActs } from './acts.ts';
-import type { ErrorAnswer } from './answers.ts';
+import type { AboutAnswer, ErrorAnswer } from './answers.ts';
 import { registerCoverage } from './coverage.ts';
 import { registerFleet } from './fleet.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
@@ -33,16 +36,9 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** Names of jobs and vessels in addresses are shorter. */
 const MAX_PARAM_CHARS = 500;
 
-export interface OpenedPage {
-  readonly answer: RequestListener;
-  close(): Promise<void>;
-}
+export type OpenedPage = Awaited<ReturnType<typeof openPage>>;
 
-export async function openPage(
-  ports: WebPorts,
-  access: WebAccess,
-  ended: EndedSessions,
-): Promise<OpenedPage> {
+export async function openPage(ports: WebPorts, access: WebAccess, ended: EndedSessions) {
   const server = fastify({
     bodyLimit: MAX_BODY_BYTES,
     schemaController: NO_SCHEMAS,
@@ -76,7 +72,8 @@ export async function openPage(
     { prefix: '/api' },
   );
   await server.ready();
-  return { answer: (request, response) => server.routing(request, response), close: () => server.close() };
+  const answer: RequestListener = (request, response) => server.routing(request, response);
+  return { answer, close: () => server.close() };
 }
 
 /** Errors as ErrorAnswer: what is ours says what happened, what is not goes to the log. */
@@ -129,4 +126,40 @@ function compressAnswers(api: FastifyInstance): void {
     reply.header('content-encoding', encoding).removeHeader('content-length');
     return await compress(bytes, encoding, false);
   });
+}
+
+/** A lake that is away takes nothing from who looks at the fleet. */
+const LAKE_PATIENCE_MS = 1_000;
+
+function registerAbout(api: FastifyInstance, ports: WebPorts, { lakeUrl }: WebAccess): void {
+  const layoutNow = createLayoutQuestion(ports);
+  api.get('/about', async (): Promise<AboutAnswer> => {
+    const { version, clock, fleet, jobs } = ports;
+    const layout = await layoutNow();
+    return {
+      ...{ version, lakeUrl: maskUrl(lakeUrl, true), layout },
+      nowMs: clock.nowMs(),
+      hasFleet: fleet !== undefined,
+      jobs: jobs.map(({ name, dataset, schedule }) => ({
+        name,
+        dataset,
+        hasSchedule: schedule !== undefined,
+      })),
+    };
+  });
+}
+
+/** Asked anew until the lake is one of tables, which it stays: `convert` may be at work while the page is open. */
+function createLayoutQuestion({ store, clock }: WebPorts): () => Promise<Layout> {
+  let known: Layout | undefined;
+  return async () => {
+    if (known === 'delta') return known;
+    const reading = readLayout(store).then((layout) => {
+      known = layout;
+      return layout;
+    });
+    if (known === undefined) return await reading;
+    await endsWithin(reading, LAKE_PATIENCE_MS, clock);
+    return known;
+  };
 }

@@ -1,4 +1,5 @@
 /** Of a vessel-day: its hours and series with names and units as the lake knows them, and its earlier versions in a table. */
+import { DataError } from '../core/errors.ts';
 import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
@@ -18,6 +19,7 @@ import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
+import { shareAnswer } from './shares.ts';
 
 /** Time series id → what the newest snapshot says of it. */
 type KnownSeries = ReadonlyMap<string, { readonly name: string | null; readonly unit: string | null }>;
@@ -29,7 +31,7 @@ const MAX_VESSELS = 20;
 
 /** Series by the newest snapshots of the lake's metadata jobs, kept for a while. Throws what the store throws. */
 export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
-  const looks = new Map<string, { readonly atMs: number; readonly known: Promise<KnownSeries> }>();
+  const looks = new Map<string, () => Promise<KnownSeries>>();
 
   async function look(vessel: string): Promise<KnownSeries> {
     const known = new Map<string, { name: string | null; unit: string | null }>();
@@ -45,32 +47,31 @@ export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
   }
 
   return (vessel: string): Promise<KnownSeries> => {
-    const kept = looks.get(vessel);
-    if (kept !== undefined && clock.monotonicMs() - kept.atMs < LOOK_MS) return kept.known;
-    const known = look(vessel);
+    const known = looks.get(vessel) ?? shareAnswer(clock, () => look(vessel), LOOK_MS);
     looks.delete(vessel);
-    looks.set(vessel, { atMs: clock.monotonicMs(), known });
-    known.catch(() => looks.delete(vessel));
+    looks.set(vessel, known);
     for (const oldest of looks.keys()) if (looks.size > MAX_VESSELS) looks.delete(oldest);
-    return known;
+    return known();
   };
 }
 
-/** The detail that a receipt names, or why there is none. Throws what the store throws. */
+/** The detail that a receipt names, where it names one. Throws DataError `damaged-file`, and what the store throws. */
 export async function dayDetail(
   store: WebPorts['store'],
   day: VesselDay,
   receipt: Receipt,
-): Promise<{ readonly detail?: Detail; readonly problem?: string }> {
-  if (receipt.detail === null) return {};
+): Promise<Detail | undefined> {
+  if (receipt.detail === null) return undefined;
   const { key } = receipt.detail;
   const named = parseDetailKey(key);
-  if (named === undefined || formatVesselDay(named) !== formatVesselDay(day))
-    return { problem: `the receipt names ${key} as its detail, which is not of this vessel-day` };
+  if (named === undefined || formatVesselDay(named) !== formatVesselDay(day)) {
+    const text = `the receipt names ${key} as its detail, which is not of this vessel-day`;
+    throw new DataError('damaged-file', text);
+  }
   const found = await findDetail(store, receipt);
-  if (found.detail !== undefined) return { detail: found.detail };
+  if (found.detail !== undefined) return found.detail;
   const what = found.version === null ? 'gone' : 'not the one that the receipt names';
-  return { problem: `${key}: the detail is ${what}; 'vessel-export verify' says more` };
+  throw new DataError('damaged-file', `${key}: the detail is ${what}; 'vessel-export verify' says more`);
 }
 
 /** Readings of each hour over all series: ours and the source's. */
@@ -161,12 +162,14 @@ export async function dayVersions(
       return undefined;
     });
     if (add === undefined) return;
-    const at = new Date(entries.find((entry) => entry.version === version)?.modifiedMs ?? add.modifiedMs);
+    const at = new Date(
+      entries.find((entry) => entry.version === version)?.modifiedMs ?? add.modificationTime,
+    );
     found.set(add.key, {
       version,
       at: at.toISOString(),
       rows: rowsOf(add),
-      sizeBytes: add.sizeBytes,
+      sizeBytes: add.size,
       isCurrent: add.key === receipt?.object?.key,
     });
   }

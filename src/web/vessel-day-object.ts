@@ -1,7 +1,4 @@
-/**
- * The object of a vessel-day, read by ranges. Only objects of that very day are ever read, whatever a receipt or a log
- * names; and a body holds bytes of one version, the one that its ETag names.
- */
+/** The object of a vessel-day by ranges: of that very day only, and each body of the one version in its ETag. */
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -56,12 +53,10 @@ async function findFile(store: ReadStore, day: VesselDay, version: string | unde
     throw new WebError(400, 'usage', 'version: expected the number of a version of the table');
   const named = await fileOfVersion(store, day, Number(version));
   const file = named && (await fileAt(store, named.key));
-  if (file === undefined)
-    throw new WebError(
-      404,
-      'no-such-version',
-      `${formatVesselDay(day)} has no file by version ${version}: the log does not name one, or it has been cleaned up`,
-    );
+  if (file === undefined) {
+    const text = `${formatVesselDay(day)} has no file by version ${version}: the log does not name one, or it has been cleaned up`;
+    throw new WebError(404, 'no-such-version', text);
+  }
   return file;
 }
 
@@ -71,10 +66,7 @@ interface ByteRange {
   readonly toByte: number;
 }
 
-/**
- * The one range that a header asks for, as far as the object reaches; undefined: all of it, for what is no range of bytes
- * is to be passed over. Throws WebError 416 where nothing of it is there, and for more than one range.
- */
+/** The one range that is asked for; undefined: all of it. Throws WebError 416 for none of it, or more than one. */
 export function rangeOf(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined;
   const ranges = /^bytes=(.+)$/i.exec(header.trim())?.[1]?.split(',') ?? [];

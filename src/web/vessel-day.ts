@@ -1,7 +1,4 @@
-/**
- * What is answered of one vessel-day: everything that lake and queue know of it, and its object by ranges. A file that is
- * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
- */
+/** All that lake and queue know of a vessel-day. A damaged file costs its part of the answer, told as a problem. */
 import type { FastifyInstance } from 'fastify';
 import { stateOf } from '../audit/status/cells.ts';
 import { readDayStatus } from '../audit/status/job-status.ts';
@@ -18,7 +15,7 @@ import {
   VESSEL_ID,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
-import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
+import { readQueuedFacts } from '../fleet/queue/queued-day.ts';
 import { isEnded } from '../lake/claims/claim.ts';
 import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
@@ -96,7 +93,7 @@ export async function answerVesselDay(
     problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
   const warning = await warningOf(ports, receipt);
   const [facts, versions, file, isWarned] = await Promise.all([
-    detailFacts(ports, day, receipt, problems),
+    told(detailFacts(ports, day, receipt)),
     layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
     receipt === undefined ? undefined : dayFile(store, day, receipt),
     warning?.accepted === false && isNewest(ports, day, receipt!),
@@ -121,7 +118,7 @@ export async function answerVesselDay(
     claim: claimFacts(ports, claims, receipt),
     queued,
     logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
-    ...facts,
+    ...(facts ?? NO_DETAIL),
     versions: versions ?? [],
     object: file === undefined ? null : { url: objectUrl(day), sizeBytes: file.sizeBytes, etag: file.etag },
     problems,
@@ -195,20 +192,15 @@ async function queuedFacts(
   }
 }
 
+const NO_DETAIL = { hours: null, series: [] };
+
+/** Throws DataError where the detail is damaged, and what the store throws. */
 async function detailFacts(
   { store, knownSeries }: AnswerPorts,
   day: VesselDay,
   receipt: Receipt | undefined,
-  problems: string[],
 ): Promise<Pick<VesselDayAnswer, 'hours' | 'series'>> {
-  const nothing = { hours: null, series: [] };
-  if (receipt === undefined) return nothing;
-  const { detail, problem } = await dayDetail(store, day, receipt).catch((error: unknown) => {
-    if (error instanceof DataError) return { detail: undefined, problem: messageOf(error) };
-    throw error;
-  });
-  if (problem !== undefined) problems.push(problem);
-  if (detail === undefined) return nothing;
-  const known = await knownSeries(day.vessel);
-  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, known) };
+  const detail = receipt && (await dayDetail(store, day, receipt));
+  if (detail === undefined) return NO_DETAIL;
+  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, await knownSeries(day.vessel)) };
 }

@@ -19,6 +19,5 @@ await readLedger({
     writeIndex: true,
     log: silentLog,
   },
-  project: () => undefined,
 });
 await store.close();

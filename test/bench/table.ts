@@ -127,7 +127,7 @@ function filesOf(date: string): Action[] {
     const partitionValues = { vessel, date };
     const path = `vessel=${vessel}/date=${date}/${name}.parquet`;
     return {
-      add: { path, partitionValues, sizeBytes: 2_000_000 + i, modifiedMs: 1, dataChange: true, stats },
+      add: { path, partitionValues, size: 2_000_000 + i, modificationTime: 1, dataChange: true, stats },
     };
   });
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Checkpoint, TimeRange } from '../../src/core/model/index.ts';
 import { LAYOUTS } from '../../src/core/model/index.ts';
-import { readClaims } from '../../src/lake/claims/claims.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
+import { readClaims } from '../helpers/claims.ts';
 import { isLong } from '../helpers/tiers.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { DAY, leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';

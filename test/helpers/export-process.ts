@@ -5,7 +5,7 @@ import { noTracing } from '../../src/core/model/tracing.ts';
 import { createSliceLengths } from '../../src/core/plan/slice-length.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createLakeLayout } from '../../src/lake/layout.ts';
-import { createLastPublished } from '../../src/lake/ledger/last-published.ts';
+import { createLastPublished } from '../../src/lake/ledger/newest-days.ts';
 import { createLakeTables } from '../../src/lake/publish/lake-tables.ts';
 import { createEncoder } from '../../src/parquet/write/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

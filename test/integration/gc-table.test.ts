@@ -44,10 +44,12 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
   const pathOf = (key: string) => key.slice('measurements/'.length);
   function add(key: string, date: string): Action {
     const partitionValues = { vessel: 'IMO9321483', date };
-    return { add: { path: pathOf(key), partitionValues, sizeBytes: 1, modifiedMs: 1, dataChange: true } };
+    return { add: { path: pathOf(key), partitionValues, size: 1, modificationTime: 1, dataChange: true } };
   }
   function remove(key: string, daysAgo: number): Action {
-    return { remove: { path: pathOf(key), deletedMs: Date.now() - daysAgo * DAY_MS, dataChange: true } };
+    return {
+      remove: { path: pathOf(key), deletionTimestamp: Date.now() - daysAgo * DAY_MS, dataChange: true },
+    };
   }
   async function gc(yes: boolean, at = clock): Promise<string[]> {
     const said: string[] = [];

@@ -398,7 +398,7 @@ test('statistics that count too much: nothing is published, and the numbers are 
     {
       state: 'failed',
       code: 'counts-disagree',
-      message: expect.stringMatching(/hour 00: \d+ fetched, \d+ counted by the source/),
+      message: expect.stringMatching(/hour \d\d: \d+ fetched, \d+ counted by the source/),
     },
     { state: 'failed', code: 'counts-disagree' },
   ]);

@@ -107,6 +107,8 @@ test('every key begins with the prefixes of its kind, job, date and vessel', () 
         expect(key.startsWith(keyPrefix(kind as 'receipt', `${job}x`))).toBe(false);
         expect(key.startsWith(keyPrefix(kind as 'receipt', job, addDays(date, 1)))).toBe(false);
       }
+      // That of a date is its folder.
+      expect(keyPrefix('receipt', job, date)).toMatch(/[/]$/);
       expect(claimKey(day, epoch).startsWith(claimPrefix(day))).toBe(true);
       expect(objectKey(day).startsWith(objectPrefix(job))).toBe(true);
       expect(objectKey(day).startsWith(objectPrefix(job, vessel))).toBe(true);

@@ -295,6 +295,8 @@ describe.skipIf(redis === undefined)('by the page', () => {
     await poll(() => bench.said('the hold was lifted by hand: trying again')).toBe(holds + 1);
     await poll(isPaused).toBe(true);
     service.faults = undefined;
+    // So long it is remembered that the credentials were refused.
+    bench.advance(10_000);
     await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
     await poll(isPaused).toBe(false);
     expect(await page.act({ act: 'lift-hold' })).toMatchObject({

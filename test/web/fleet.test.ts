@@ -9,7 +9,7 @@ import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
 import { workerCommand } from '../../src/cli/commands/worker.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { createQueueHold } from '../../src/fleet/queue/hold.ts';
-import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/read-queue.ts';
+import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/queued-day.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';
@@ -321,72 +321,68 @@ describe.skipIf(server === undefined)('the fleet', () => {
   });
 });
 
-test.skipIf(server === undefined)(
-  'the commands schedule and worker tell what they do',
-  async () => {
-    const today = new Date().toISOString().slice(0, 10);
-    const everyMinute = { cron: '* * * * *', timezone: 'UTC' };
-    const job = {
-      ...{
-        dataset: 'measurements',
-        vessels: [VESSEL],
-        select: ['flat/{vessel}/S*'],
-        since: addDays(today, -2),
-      },
-      ...{ schedule: { ...everyMinute, settle: '1m' }, reconcile: { ...everyMinute, lookback: '2d' } },
+test.skipIf(server === undefined)('the commands schedule and worker tell what they do', async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const everyMinute = { cron: '* * * * *', timezone: 'UTC' };
+  const job = {
+    ...{
+      dataset: 'measurements',
+      vessels: [VESSEL],
+      select: ['flat/{vessel}/S*'],
+      since: addDays(today, -2),
+    },
+    ...{ schedule: { ...everyMinute, settle: '1m' }, reconcile: { ...everyMinute, lookback: '2d' } },
+  };
+  const options = { redisUrl: server!.url, prefix: server!.newPrefix(), jobs: { measurements: job } };
+  await using fleet = await openTestFleet({ ...options, env: { HTTP_PORT: '0' } });
+  const api = await serve(fleet);
+  const until = async (isSo: (answer: FleetAnswer) => boolean) => {
+    const look = async () => {
+      const answer: FleetAnswer = (await api.inject('/fleet')).json();
+      return isSo(answer) || { ...answer, requests: [] };
     };
-    const options = { redisUrl: server!.url, prefix: server!.newPrefix(), jobs: { measurements: job } };
-    await using fleet = await openTestFleet({ ...options, env: { HTTP_PORT: '0' } });
-    const api = await serve(fleet);
-    const until = async (isSo: (answer: FleetAnswer) => boolean) => {
-      const look = async () => {
-        const answer: FleetAnswer = (await api.inject('/fleet')).json();
-        return isSo(answer) || { ...answer, requests: [] };
-      };
-      // The scheduler looks at each minute.
-      await expect.poll(look, { interval: 100 }).toBe(true);
-    };
-    await defineBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
-    fleet.holdAfter(0);
-    const stop = new AbortController();
-    const screen = { write: () => true } as unknown as NodeJS.WriteStream;
-    const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
-    const commands = [
-      scheduleCommand(context, {}, FLEET_OVERRIDES, 300),
-      workerCommand(context, FLEET_OVERRIDES),
-    ];
-    try {
-      await until(({ processes, running, planned, backfills }) => {
-        const [scheduler, worker] = processes;
-        return (
-          scheduler?.leads === true &&
-          worker?.role === 'worker' &&
-          worker.active === 2 &&
-          running.some(({ step }) => step === 'fetching') &&
-          (planned[0]!.missing ?? 0) > 0 &&
-          planned[0]!.failed === 0 &&
-          backfills[0]?.due === 2
-        );
-      });
-      fleet.release();
-      await until(
-        ({ planned, backfills, running, lookBacks, requests }) =>
-          // The scheduler looks once a minute at what has become of a night: its backfill is looked at each time.
-          planned[0]!.lookedMs !== null &&
-          backfills.length === 0 &&
-          running.length === 0 &&
-          lookBacks[0]?.job === 'measurements' &&
-          requests.some((step) => step.requests > 0),
+    // The scheduler looks at each minute.
+    await expect.poll(look, { interval: 100 }).toBe(true);
+  };
+  await defineBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
+  fleet.holdAfter(0);
+  const stop = new AbortController();
+  const screen = { write: () => true } as unknown as NodeJS.WriteStream;
+  const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+  const commands = [
+    scheduleCommand(context, {}, FLEET_OVERRIDES, 300),
+    workerCommand(context, FLEET_OVERRIDES),
+  ];
+  try {
+    await until(({ processes, running, planned, backfills }) => {
+      const [scheduler, worker] = processes;
+      return (
+        scheduler?.leads === true &&
+        worker?.role === 'worker' &&
+        worker.active === 2 &&
+        running.some(({ step }) => step === 'fetching') &&
+        (planned[0]!.missing ?? 0) > 0 &&
+        planned[0]!.failed === 0 &&
+        backfills[0]?.due === 2
       );
-    } finally {
-      stop.abort();
-      expect(await Promise.all(commands)).toEqual([0, 0]);
-    }
-    await until(({ processes }) => processes.length === 0);
-    await api.close();
-  },
-  600_000,
-);
+    });
+    fleet.release();
+    await until(
+      ({ planned, backfills, running, lookBacks, requests }) =>
+        // The scheduler looks once a minute at what has become of a night: its backfill is looked at each time.
+        planned[0]!.lookedMs !== null &&
+        backfills.length === 0 &&
+        running.length === 0 &&
+        lookBacks[0]?.job === 'measurements' &&
+        requests.some((step) => step.requests > 0),
+    );
+  } finally {
+    stop.abort();
+    expect(await Promise.all(commands)).toEqual([0, 0]);
+  }
+  await until(({ processes }) => processes.length === 0);
+  await api.close();
+});
 
 test.skipIf(server === undefined)(
   'a run, and a reconcile that exports, tells what it does while it lasts, and a backfill that is followed how far it is',

@@ -1,20 +1,19 @@
 /** One vessel-day whose totals are not the receipt's: what changed, and what may be done about it. */
 
-import type { ComparedDay, Receipt, VesselDay } from '../../core/model/index.ts';
+import type { ComparedDay, VesselDay } from '../../core/model/index.ts';
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
+import type { DayTotals, PublishedTotals, SeriesChange } from '../../core/proof/day-totals.ts';
 import {
-  type DayTotals,
   describeChanges,
   findChanges,
-  type PublishedTotals,
-  publishedReadings,
-  type SeriesChange,
   seriesTotals,
   totalReadings,
   totalsOf,
 } from '../../core/proof/day-totals.ts';
 import { lossesAmong } from '../../core/proof/shrink-guard.ts';
 import type { ExportPorts } from '../../export/ports.ts';
+import { detailKey } from '../../lake/keys.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { readDetail, readNote } from '../../lake/ledger/ledger.ts';
 import { type ResolvedSeries, type SourceContext, seriesName } from '../../source/context.ts';
 import { askDayCounts } from '../../source/counts.ts';
@@ -35,7 +34,6 @@ export const FINDING_STATES = [
   'unreadable',
 ] as const;
 
-/** A series that changed, by name where it has one. */
 interface NamedChange extends SeriesChange {
   readonly id: string | null;
 }
@@ -48,22 +46,20 @@ export interface ReconcileFinding {
   /** Readings that the source counted when the day was published, and that it counts now. */
   readonly published: number | null;
   readonly now: number | null;
-  /** What was compared; absent where nothing was. */
   readonly compared?: ComparedDay;
 }
 
 /** What is kept of the receipts of a look-back, of which there may be hundreds of thousands. */
-export const PUBLISHED_MEMBERS = ['settingsHash', 'rows', 'epoch', 'proof', 'source', 'detail'] as const;
-export type PublishedDay = Pick<Receipt, 'settingsHash' | 'rows' | 'epoch' | 'proof' | 'detail'> & {
-  readonly source: Pick<NonNullable<Receipt['source']>, 'rows' | 'totalsSha256'> | null;
-};
+export const PUBLISHED_MEMBERS = [
+  ...(['settingsHash', 'rows', 'epoch', 'proof', 'sourceRows', 'totalsSha256', 'detailSha256'] as const),
+];
+export type PublishedDay = IndexedPart<(typeof PUBLISHED_MEMBERS)[number]>;
 
 /** The cheap comparison, which is all that an unchanged day needs. */
 export function isUnchanged(receipt: PublishedDay, digest: string): boolean {
-  return receipt.source?.totalsSha256 === digest;
+  return receipt.totalsSha256 === digest;
 }
 
-/** What the source counts by the day, and its digest. */
 interface CountedDay {
   readonly now: DayTotals;
   readonly digest: string;
@@ -85,7 +81,7 @@ export async function findDifference(
   // A note that cannot be read says nothing.
   const note = await readNote(store, day).catch(() => undefined);
   const compared = { epoch: receipt.epoch, totalsSha256: counted.digest };
-  const base = { day, compared, published: publishedReadings(receipt) };
+  const base = { day, compared, published: receipt.sourceRows ?? receipt.rows };
   const named = (changes: readonly SeriesChange[] = []) =>
     changes.map((change) => ({ ...change, id: series.idOf.get(change.timeSeriesId) ?? null }));
   if (note?.state === 'refused' && note.totalsSha256 === counted.digest) {
@@ -123,8 +119,10 @@ export async function findDifference(
 
 async function readPublishedTotals(
   store: ExportPorts['store'],
-  { detail }: PublishedDay,
+  published: PublishedDay,
 ): Promise<PublishedTotals | undefined> {
+  const { detailSha256: sha256 } = published;
+  const detail = sha256 === undefined ? null : { key: detailKey(published), sha256 };
   const counts = await readDetail(store, { detail });
   if (counts === undefined) return undefined;
   const { ours, source } = counts;

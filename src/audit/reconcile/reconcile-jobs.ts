@@ -5,13 +5,8 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
-import {
-  datesBetween,
-  dateToMicros,
-  type Job,
-  MICROS_PER_DAY,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Job, VesselDay } from '../../core/model/index.ts';
+import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { totalsDigest } from '../../core/proof/day-totals.ts';
 import { findVessels } from '../../export/job-vessels.ts';
@@ -23,23 +18,12 @@ import { createSourceContext, type SourceContext } from '../../source/context.ts
 import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
-import {
-  askLookback,
-  groupVessels,
-  type LookbackTotals,
-  type LookbackVessel,
-} from '../../source/totals-by-day.ts';
-import {
-  findDifference,
-  isUnchanged,
-  PUBLISHED_MEMBERS,
-  type PublishedDay,
-  type ReconcileFinding,
-} from './compare-day.ts';
+import type { LookbackTotals, LookbackVessel } from '../../source/totals-by-day.ts';
+import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
+import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
+import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
 
-/** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {
-  /** Vessels asked for at once. */
   readonly concurrency: number;
 }
 
@@ -60,12 +44,9 @@ export interface JobReconciliation {
   /** Vessel-days whose receipts were compared with the source, and those that could not be. */
   readonly compared: number;
   readonly notCompared: number;
-  /** What differs, by date and vessel. */
   readonly findings: readonly ReconcileFinding[];
   readonly unasked: readonly UnaskedVessel[];
-  /** Was this vessel-day compared with the source? */
   readonly wasCompared: (day: VesselDay) => boolean;
-  /** Vessels known from the ledger only. */
   readonly unlisted: ReadonlySet<string>;
 }
 
@@ -121,7 +102,6 @@ function whyIncomparable(job: Job): string | null {
 /** What the ledger says: what is not published at all, and what to compare. */
 interface LedgerFindings {
   readonly findings: ReconcileFinding[];
-  /** Dates by vessel, ascending. */
   readonly toCompare: ReadonlyMap<string, readonly string[]>;
   readonly published: Pick<DayMap<PublishedDay>, 'get'>;
 }
@@ -133,11 +113,6 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
     dates: datesBetween(range.from, range.to),
     vessels: new Set(range.vessels),
     members: PUBLISHED_MEMBERS,
-    project: ({ settingsHash, rows, epoch, proof, source, detail }): PublishedDay => {
-      const digest = source?.totalsSha256;
-      const counted = source && { rows: source.rows, ...(digest !== undefined && { totalsSha256: digest }) };
-      return { settingsHash, rows, epoch, proof, detail, source: counted };
-    },
     writeIndex: true,
     log: ports.log,
   });
@@ -176,7 +151,6 @@ interface Lookback {
   readonly published: Pick<DayMap<PublishedDay>, 'get'>;
   /** The row of failures that ended the group before. */
   ended?: FailureStreak | undefined;
-  /** Vessel-days, so far. */
   compared: number;
 }
 

@@ -71,7 +71,7 @@ export async function noteRefusals(
   }
   const isAsked = (day: VesselDay) => wasCompared(day) && doubted.get(day) === undefined;
   const fixed: VesselDay[] = [];
-  for (const { note } of (await readNotes(store, job, { before: new DayMap(), isAsked })).values()) {
+  for (const { note } of (await readNotes(store, job, { isAsked })).values()) {
     const { vessel, date, state } = note;
     const day = { job, vessel, date };
     const isOver = state === 'refused' || isOvertaken(note, ANY_RECEIPT);

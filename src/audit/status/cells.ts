@@ -43,10 +43,8 @@ export function isGap({ state, finishedAt }: Pick<Coverage, 'state' | 'finishedA
   return finishedAt === null && !NO_GAPS.has(state);
 }
 
-/** The part of a receipt that coverage is about. */
 export type CoveredReceipt = Pick<Receipt, 'settingsHash' | 'proof' | 'rows' | 'finishedAt' | 'unlisted'>;
 
-/** What the lake has of a vessel-day. */
 export interface LakeFacts {
   readonly day: VesselDay;
   readonly planned: AskedState;
@@ -129,13 +127,10 @@ export interface CoverageSummary {
   readonly totals: Readonly<Record<CoverageState, number>>;
   /** Rows of all published days. */
   readonly rows: number;
-  /** The earliest vessel-day that is a gap. */
   readonly oldestGap: VesselDay | null;
-  /** The vessel-day that was published last. */
   readonly lastPublished: (VesselDay & { readonly finishedAt: string }) | null;
 }
 
-/** Sums up cells, one after the other. */
 export function createCoverageSum(): { add(cell: Coverage): void; end(): CoverageSummary } {
   const totals = Object.fromEntries(COVERAGE_STATES.map((state) => [state, 0])) as Record<
     CoverageState,

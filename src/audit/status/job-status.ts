@@ -10,7 +10,7 @@ import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
-import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
+import { damagedNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
 import { type OpenWarnings, Warnings } from '../../lake/warnings.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
@@ -22,10 +22,7 @@ interface StatusPorts extends PlanPorts {
   readonly log: Log;
 }
 
-interface StatusRequest {
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
+interface StatusRequest extends Pick<DayRange, 'from' | 'to'> {
   /** Undefined: those that the lake knows on these dates. */
   readonly vessels: readonly string[] | undefined;
   /** True: these are the vessels that the job exports now, as the service lists them. */
@@ -75,14 +72,13 @@ export async function readJobStatus(
     scanLedger({ ...question, dates: unknown, isKnown }),
   );
   const warnings = new Warnings();
-  const newest = newestOn(dates, receipts);
-  for (const receipt of newest.values()) warnings.add({ ...receipt, startedAt: momentText(receipt.started) });
+  for (const date of dates) for (const receipt of receipts.on(date)) warnings.add(receipt);
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
   memory.notes = notes;
-  const damaged = new DayMap<KnownNote>();
+  const damaged = new DayMap<Note>();
   for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
-  const vessels = request.vessels ?? vesselsIn(newest.keys(), [claims, notes, damaged]);
+  const vessels = request.vessels ?? vesselsIn([receipts, claims, notes, damaged]);
   expectFew(request, vessels.length, dates.length);
   const cells = await coverDays(
     ports,
@@ -107,8 +103,7 @@ interface JobFacts {
   readonly receipts: Pick<DayMap<CoveredReceipt>, 'get' | 'has'>;
   readonly claims: DayMap<LakeFacts['claim']>;
   readonly notes: KnownNotes;
-  /** Of receipts that cannot be read. */
-  readonly damaged: DayMap<KnownNote>;
+  readonly damaged: DayMap<Note>;
 }
 
 async function coverDays(
@@ -151,7 +146,6 @@ async function readClaimStates(
   return states;
 }
 
-/** One that cannot be read says nothing. */
 function claimStateOf(
   claims: readonly FoundClaim[],
   ports: Pick<StatusPorts, 'clock' | 'self'>,
@@ -161,22 +155,6 @@ function claimStateOf(
   return files.length > 0 ? 'left' : undefined;
 }
 
-/** Of each vessel the receipt that was begun last on these dates. */
-function newestOn(dates: readonly string[], receipts: StatusMemory['receipts']): Map<string, KeptReceipt> {
-  const newest = new Map<string, KeptReceipt>();
-  const isOlder = (one: KeptReceipt, than: KeptReceipt) =>
-    typeof one.started === 'number' && typeof than.started === 'number'
-      ? one.started < than.started
-      : momentText(one.started) < momentText(than.started);
-  for (const date of dates)
-    for (const receipt of receipts.on(date)) {
-      const known = newest.get(receipt.vessel);
-      if (known === undefined || !isOlder(receipt, known)) newest.set(receipt.vessel, receipt);
-    }
-  return newest;
-}
-
-/** Receipts as coverage asks for them. */
 function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   return {
     has: (day) => receipts.has(day),
@@ -187,11 +165,8 @@ function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   };
 }
 
-function vesselsIn(
-  published: Iterable<string>,
-  others: readonly Pick<DayMap<unknown>, 'vessels'>[],
-): string[] {
-  return [...new Set([...published, ...others.flatMap((days) => [...days.vessels()])])].sort();
+function vesselsIn(facts: readonly Pick<DayMap<unknown>, 'vessels'>[]): string[] {
+  return [...new Set(facts.flatMap((days) => [...days.vessels()]))].sort();
 }
 
 /** What the lake has of one vessel-day, file by file. */
@@ -200,7 +175,6 @@ interface DayStatus {
   readonly receipt: Receipt | undefined;
   readonly note: Note | undefined;
   readonly claims: readonly FoundClaim[];
-  /** What is wrong with those that cannot be read. */
   readonly damages: readonly DataError[];
 }
 

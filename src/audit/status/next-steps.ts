@@ -132,7 +132,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
 /** For a code that is not listed. */
 export const OTHER_STEPS: Readonly<Record<Note['state'], string>> = {
   failed: `Fix what the message names, then '${RUN}', or 'vessel-export backfill JOB --failed' with the dates.`,
-  refused: `What is published stays. If the message is about something that is meant, '${RUN} --force --allow-shrink'; else mend the source.`,
+  refused: `What is published stays. If the message is about something that is meant, '${RUN} --force --allow-shrink'; else fix the source.`,
   waiting: 'Nothing: it is tried again by itself.',
 };
 

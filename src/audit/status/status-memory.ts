@@ -10,7 +10,6 @@ import type { LedgerReading } from '../../lake/ledger/ledger-index.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
-/** What is asked of a receipt, and kept. */
 export const KEPT_MEMBERS = [
   ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark', 'warnings'] as const),
   ...(['started', 'finished'] as const),
@@ -23,13 +22,7 @@ type Scan = (
   isKnown: (date: string, listed: readonly ListedVessel[]) => boolean,
 ) => Promise<LedgerReading>;
 
-export interface StatusMemory {
-  readonly receipts: DayMap<KeptReceipt>;
-  /** Those of the last look. */
-  notes: KnownNotes;
-  /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
-  look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading>;
-}
+export type StatusMemory = ReturnType<typeof createStatusMemory>;
 
 interface LookPorts {
   readonly store: Pick<ObjectStore, 'folderState'>;
@@ -42,7 +35,6 @@ interface FolderLook {
   readonly lookedAtMs: number;
 }
 
-/** What says whether a date is as it was. */
 interface SeenDate {
   /** Of its list, where it was listed. */
   readonly fingerprint?: string | undefined;
@@ -59,14 +51,15 @@ const FOLDER_BELIEVED_MS = MICROS_PER_DAY / MICROS_PER_MILLI;
 const FOLDERS_AT_ONCE = 8;
 
 /** For one job, and always the same vessels. */
-export function createStatusMemory(): StatusMemory {
+export function createStatusMemory() {
   const receipts = new DayMap<KeptReceipt>();
-  /** By date. */
   const seen = new Map<string, SeenDate>();
   return {
     receipts,
-    notes: new DayMap(),
-    async look(ports, job, dates, scan) {
+    /** Those of the last look. */
+    notes: new DayMap() as KnownNotes,
+    /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
+    async look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading> {
       const folders = await lookAtFolders(ports, job, dates);
       const isSame = (date: string) => isSameFolder(seen.get(date)?.folder, folders.get(date));
       const [known, read] = [new Set(dates.filter(isSame)), new Map<string, SeenDate>()];

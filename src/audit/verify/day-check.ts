@@ -27,14 +27,7 @@ interface DayCheckOptions extends ObjectReading {
   readonly layout: Layout;
   /** In a delta lake, unless its log is damaged. */
   readonly table?: CheckedTable | undefined;
-  /** Looks further where nothing differs so far. */
   readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
-}
-
-interface DayVerdict {
-  /** Undefined where there is none, or a damaged one. */
-  readonly receipt: Receipt | undefined;
-  readonly findings: readonly Finding[];
 }
 
 /** A day that is replaced while it is looked at is looked at again, so often. */
@@ -45,7 +38,10 @@ const LOOKS = 5;
  * after every difference, and a day whose attempt has published it and not yet written its receipt is held against the
  * draft of that. A claim that the receipt has ended counts for nothing.
  */
-export async function checkDay(options: DayCheckOptions, day: VesselDay): Promise<DayVerdict> {
+export async function checkDay(
+  options: DayCheckOptions,
+  day: VesselDay,
+): Promise<{ readonly receipt: Receipt | undefined; readonly findings: readonly Finding[] }> {
   const { store } = options;
   for (let look = 1; ; look++) {
     const seen = options.table?.version;
@@ -134,7 +130,6 @@ async function findDifferences(
   return { receipt, differences: difference ? [difference] : await compareContent(options, receipt, object) };
 }
 
-/** What lies in the place of a day without a receipt. */
 async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay): Promise<Difference[]> {
   const inTable = (await table?.compare(day, undefined)) ?? [];
   if (inTable.length > 0) return inTable;

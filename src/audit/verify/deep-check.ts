@@ -18,14 +18,12 @@ import { RowsUnreadable } from './read-back.ts';
 import type { DayRows } from './read-back-rows.ts';
 import { compareWindows, type ReadableDay } from './window-check.ts';
 
-/** A vessel-day, and what it is held against. */
 interface DeepDay extends ReadableDay {
   readonly counts: DetailCounts | undefined;
   /** False where the receipt has other settings than the job now. */
   readonly sameSettings: boolean;
   /** The series that the job selects now, or exactly the named ones. Throws RetriableError `no-series`. */
   readonly resolveSeries: (named?: readonly string[]) => Promise<ResolvedSeries>;
-  /** Told of what could not be compared. */
   readonly onWarning: (name: 'not-compared' | 'metadata-changed', text: string) => void;
 }
 
@@ -128,7 +126,6 @@ function compareSourceCounts(
   return differenceOf('source-changed', where, changed);
 }
 
-/** Series whose counts are equal: their times and values. */
 async function compareValues(
   deep: DeepDay,
   rows: DayRows,

@@ -1,13 +1,10 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
-import { DayCounts, dayRange, microsToIso, type Receipt, shortName } from '../../core/model/index.ts';
-import {
-  compareCounts,
-  type Disagreement,
-  describeSpan,
-  type Precision,
-} from '../../core/proof/compare-counts.ts';
+import type { CountsJson, Receipt } from '../../core/model/index.ts';
+import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
+import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
+import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
-import { type Detail, unpackDetail } from '../../lake/ledger/ledger.ts';
+import { parseDetail, unpackDetail } from '../../lake/ledger/ledger.ts';
 import { type Difference, difference, type FindingName, firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 
@@ -38,22 +35,11 @@ export async function checkDetail(
   const detail = unpackDetail(object.bytes);
   if (detail === undefined) return wrong('detail-differs', `${object.bytes.length} bytes that are no gzip`);
   if (detail.sha256 !== expected) return wrong('detail-differs', `SHA-256 ${detail.sha256}`);
-  const counts = parseCounts(detail.text, receipt.date);
-  if (counts === undefined) return wrong('detail-differs', 'no counts per series and hour');
+  const said = parseDetail(detail.text, where);
+  if (said === undefined) return wrong('detail-differs', 'no counts per series and hour');
+  const countsOf = (json: CountsJson) => DayCounts.fromJson(dayRange(receipt.date).fromMicros, json);
+  const counts = { ours: countsOf(said.ours), source: said.source ? countsOf(said.source) : undefined };
   return { counts, differences: compareDetail(counts, receipt, precision) };
-}
-
-function parseCounts(text: Uint8Array, date: string): DetailCounts | undefined {
-  const { fromMicros } = dayRange(date);
-  try {
-    const { ours, source } = JSON.parse(new TextDecoder().decode(text)) as Detail;
-    return {
-      ours: DayCounts.fromJson(fromMicros, ours),
-      source: source === null ? undefined : DayCounts.fromJson(fromMicros, source),
-    };
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the receipt says of the day, and what its detail adds up to. */
@@ -83,7 +69,6 @@ function compareDetail(counts: DetailCounts, receipt: Receipt, precision: Precis
   return differences.length > 0 ? differences : proofDifferences(counts, receipt, precision);
 }
 
-/** Does what the detail holds prove what the receipt claims? */
 function proofDifferences(
   { ours, source }: DetailCounts,
   receipt: Receipt,

@@ -169,7 +169,6 @@ export interface Finding {
   readonly where: string;
   readonly found: string;
   readonly expected: string;
-  /** What to do. */
   readonly next: string;
 }
 
@@ -188,7 +187,6 @@ export function difference(name: FindingName, where: string, found: string, expe
   return { name, where, found, expected };
 }
 
-/** Both sides of a difference. */
 export type Sides = Pick<Finding, 'found' | 'expected'>;
 
 /** A difference of a place. Both sides may hold what stands in the lake: they are cleaned and bounded; the key is exact. */
@@ -205,7 +203,6 @@ export function differenceOf(name: FindingName, where: string, differing: readon
   return [{ name, where, found, expected }];
 }
 
-/** The first few of many texts in one. */
 export function firstFew(texts: readonly string[], shown = 3): string {
   const more = texts.length > shown ? `; and ${texts.length - shown} more` : '';
   return texts.slice(0, shown).join('; ') + more;

@@ -4,15 +4,8 @@
  * its work is checked by.
  */
 import type { FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
-import {
-  AGGREGATIONS,
-  type Aggregation,
-  aggregationColumns,
-  type Dataset,
-  dayRange,
-  microsToIso,
-  type Receipt,
-} from '../../core/model/index.ts';
+import type { Aggregation, Dataset, Receipt } from '../../core/model/index.ts';
+import { AGGREGATIONS, aggregationColumns, dayRange, microsToIso } from '../../core/model/index.ts';
 import { readFooter } from '../../lake/table/file-footer.ts';
 import { type Difference, difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -22,7 +15,6 @@ interface FooterExpectation {
   readonly receipt: Receipt;
   /** Those of a statistics job, where its settings are still those of the receipt. */
   readonly aggregations: readonly Aggregation[] | undefined;
-  /** In a delta lake. */
   readonly table: CheckedTable | undefined;
 }
 
@@ -144,7 +136,6 @@ function optional(name: string, type: keyof typeof TYPES): string {
   return `${name} optional ${TYPES[type]}`;
 }
 
-/** A column of a footer as such text. */
 function describeColumn(element: SchemaElement): string {
   const logical = element.logical_type;
   const words = [element.name, element.repetition_type?.toLowerCase() ?? '', element.type ?? 'group'];

@@ -1,5 +1,6 @@
 /** Which vessel-days of a job there is something of: receipts, objects, details; and attempts and uploads that are under way or were left. */
 import { datesBetween, type VesselDay } from '../../core/model/index.ts';
+import type { DayRange } from '../../core/plan/due.ts';
 import { isEnded } from '../../lake/claims/claim.ts';
 import { claimedDays, type FoundClaim, findClaims } from '../../lake/claims/claims.ts';
 import { unlessDamaged } from '../../lake/json.ts';
@@ -11,34 +12,22 @@ import {
   parseDetailKey,
   parseObjectKey,
   parsePartitions,
-  parseReceiptKey,
 } from '../../lake/keys.ts';
-import { readReceipt } from '../../lake/ledger/ledger.ts';
+import { listReceipts, readReceipt } from '../../lake/ledger/ledger.ts';
 import type { ReadableStore } from './object-check.ts';
 
-export interface WalkRange {
+/** Without vessels: all of them. */
+export interface WalkRange extends DayRange {
   readonly job: string;
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  /** Empty: all. */
-  readonly vessels: readonly string[];
 }
 
 /** Every date that a lake can have. */
 export const ALL_DATES = { from: '1970-01-01', to: '2200-01-01' };
 
-interface LakeDays {
-  /** By vessel and then date; made as they are taken. */
-  readonly days: Iterable<VesselDay>;
-  readonly strays: readonly StrayFiles[];
-}
-
 /** Files of one folder among the objects of a job that are no day's object, and that readers do not skip. */
 export interface StrayFiles {
   readonly folder: string;
   readonly names: readonly string[];
-  /** What the folder's path tells. */
   readonly vessel?: string;
   readonly date?: string;
 }
@@ -51,7 +40,7 @@ export async function walkDays(
   store: ReadableStore,
   range: WalkRange,
   table?: { days(): Iterable<VesselDay> },
-): Promise<LakeDays> {
+): Promise<{ readonly days: Iterable<VesselDay>; readonly strays: readonly StrayFiles[] }> {
   const { job } = range;
   const strays = new Map<string, string[]>();
   const found = new Map<string, Set<string>>();
@@ -60,7 +49,7 @@ export async function walkDays(
     found.set(day.vessel, (found.get(day.vessel) ?? new Set()).add(day.date));
   };
   for (const date of datePrefixes(range)) {
-    for await (const { key } of store.list(keyPrefix('receipt', job, date))) add(parseReceiptKey(key));
+    for await (const { day } of listReceipts(store, job, date)) add(day);
     for await (const { key } of store.list(keyPrefix('detail', job, date))) add(parseDetailKey(key));
   }
   for (const day of table?.days() ?? []) add(day);
@@ -116,10 +105,8 @@ export function isWanted({ from, to, vessels }: WalkRange, { vessel, date }: Ves
   return date >= from && date < to && (vessels.length === 0 || vessels.includes(vessel));
 }
 
-/** What the ledger has of a job. */
 export interface JobExtent {
   readonly vessels: Set<string>;
-  /** UTC dates. */
   first: string;
   last: string;
 }
@@ -127,9 +114,7 @@ export interface JobExtent {
 /** What the ledger has, by job, whether or not there is a job file of that name. */
 export async function walkLedger(store: Pick<ReadableStore, 'list'>): Promise<Map<string, JobExtent>> {
   const extents = new Map<string, JobExtent>();
-  for await (const { key } of store.list(keyPrefix('receipt'))) {
-    const day = parseReceiptKey(key);
-    if (day === undefined) continue;
+  for await (const { day } of listReceipts(store)) {
     const { job, vessel, date } = day;
     const extent = extents.get(job) ?? { vessels: new Set(), first: date, last: date };
     extents.set(job, extent);

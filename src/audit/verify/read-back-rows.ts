@@ -1,27 +1,16 @@
 /** What is asked of a published object, a relation, in SQL, and what the answers come to. */
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
 import { duckdbText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
-import {
-  DayCounts,
-  dayRange,
-  type LakeValue,
-  MAX_EDGE_VALUES,
-  MICROS_PER_HOUR,
-  type Micros,
-  type SeriesRows,
-  type TimeRange,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../../core/model/index.ts';
+import { DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../../core/model/index.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;
   /** With one value each at the first and last instant; none for a series that holds several kinds. */
   readonly series: ReadonlyMap<string, SeriesRows>;
-  /** Rows that do not have exactly one value. */
   readonly oddRows: number;
 }
 
-/** Values at the first and last instant of a series. */
 export type EdgeValues = Pick<SeriesRows, 'first' | 'last'>;
 
 /** One row of a statistics object: a value per column, instants in microseconds. */
@@ -84,7 +73,6 @@ export const measurementsSql = (day: VesselDay) => (file: Sql) =>
       arg_max(last_long, last)::VARCHAR, arg_max(last_double, last), arg_max(last_json, last)
     FROM hourly GROUP BY ALL`;
 
-/** All values at each series' first and last instant. */
 export const edgesSql = (file: Sql) => sql`WITH edge AS (
     SELECT time_series_id, min("timestamp") AS first, max("timestamp") AS last FROM ${file} GROUP BY ALL
   ), value AS (

@@ -5,25 +5,19 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
-import {
-  interruptOnAbort,
-  type LockedDuckDb,
-  openLockedDuckDb,
-  parquetRows,
-} from '../../core/duckdb/locked.ts';
+import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb, parquetRows } from '../../core/duckdb/locked.ts';
 import { type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { CancelledError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../../core/model/index.ts';
+import type { DayRows, EdgeValues, WindowRow } from './read-back-rows.ts';
 import {
-  type DayRows,
-  type EdgeValues,
   edgesSql,
   measurementsSql,
   toCounts,
   toDayRows,
   toEdges,
   toWindows,
-  type WindowRow,
   windowCountsSql,
   windowsSql,
 } from './read-back-rows.ts';
@@ -37,19 +31,6 @@ const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
 const MAX_SMALL_ROWS = 2_000_000;
 
-/** Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. */
-export interface ReadBack {
-  measurements(object: ReadObject, day: VesselDay): Promise<DayRows>;
-  /** All values at the first and last instant of each series, which other readings may share. */
-  edges(object: ReadObject): Promise<ReadonlyMap<string, EdgeValues>>;
-  /** Readings that the windows of a statistics object count, by series and hour in which the window begins. */
-  windowCounts(object: ReadObject, day: VesselDay): Promise<DayCounts>;
-  /** Windows that begin in a range. */
-  windows(object: ReadObject, range: TimeRange): Promise<WindowRow[]>;
-  metadata(object: ReadObject): Promise<{ rows: number; series: number }>;
-  close(): Promise<void>;
-}
-
 /** An object as a file, and how many rows its receipt says that it has. */
 export interface ReadObject {
   readonly path: string;
@@ -60,15 +41,16 @@ export interface ReadObject {
 export class RowsUnreadable extends Error {}
 
 interface ReadBackOptions {
-  /** Folders with objects. */
   readonly readableDirs: readonly string[];
   /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
   readonly signal: AbortSignal;
 }
 
-/** Nothing is loaded before the first call. */
-export function createReadBack(options: ReadBackOptions): ReadBack {
+export type ReadBack = ReturnType<typeof createReadBack>;
+
+/** Nothing is loaded before the first call. Each throws RowsUnreadable, RetriableError (memory, disk), CancelledError. */
+export function createReadBack(options: ReadBackOptions) {
   const opened = new Map<Size, Promise<LockedDuckDb>>();
 
   function instanceFor({ rows }: ReadObject): Promise<LockedDuckDb> {
@@ -92,26 +74,28 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
   }
 
   return {
-    async measurements(object, day) {
+    async measurements(object: ReadObject, day: VesselDay): Promise<DayRows> {
       return toDayRows(day, await query(measurementsSql(day), object));
     },
-    async edges(object) {
+    /** All values at the first and last instant of each series, which other readings may share. */
+    async edges(object: ReadObject): Promise<ReadonlyMap<string, EdgeValues>> {
       return toEdges(await query(edgesSql, object));
     },
-    async windowCounts(object, day) {
+    /** Readings that the windows of a statistics object count, by series and hour in which the window begins. */
+    async windowCounts(object: ReadObject, day: VesselDay): Promise<DayCounts> {
       return toCounts(day, await query(windowCountsSql(day), object));
     },
-    async windows(object, range) {
+    async windows(object: ReadObject, range: TimeRange): Promise<WindowRow[]> {
       const columns = await query((file) => sql`DESCRIBE SELECT * FROM ${file}`, object);
       const names = columns.map(([name, type]) => ({ name: String(name), type: String(type) }));
       return toWindows(names, await query(windowsSql(names, range), object));
     },
-    async metadata(object) {
+    async metadata(object: ReadObject): Promise<{ rows: number; series: number }> {
       const counts = (file: Sql) => sql`SELECT count(*), count(DISTINCT time_series_id) FROM ${file}`;
       const [row] = await query(counts, object);
       return { rows: Number(row?.[0]), series: Number(row?.[1]) };
     },
-    async close() {
+    async close(): Promise<void> {
       for (const opening of opened.values()) (await opening.catch(() => undefined))?.closeSync();
     },
   };

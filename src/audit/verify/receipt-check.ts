@@ -1,11 +1,6 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
-import {
-  dayRange,
-  type Layout,
-  parseTimestamp,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Layout, Receipt, VesselDay } from '../../core/model/index.ts';
+import { dayRange, parseTimestamp } from '../../core/model/index.ts';
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';

@@ -3,7 +3,7 @@ import type { FileMetaData } from 'hyparquet';
 import { DataError } from '../../core/errors.ts';
 import { type Log, type Receipt, systemClock, type VesselDay } from '../../core/model/index.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
-import { expectLog } from '../../lake/publish/table-files.ts';
+import { expectLog, tablePath } from '../../lake/publish/table-files.ts';
 import { columnsOf } from '../../lake/table/file-footer.ts';
 import { faultText, isTableFault } from '../../lake/table/parse-actions.ts';
 import { type DatasetColumn, schemaFaults } from '../../lake/table/schema.ts';
@@ -12,28 +12,6 @@ import { openTableView, type TableView } from '../../lake/table/table-view.ts';
 import { type Difference, difference, differenceOf, firstFew } from './findings.ts';
 import { isWanted, type WalkRange } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
-
-interface TableFile {
-  readonly key: string;
-  readonly sizeBytes: number;
-}
-
-/** A table as verify reads it. */
-export interface CheckedTable {
-  /** The version that it has come to. */
-  readonly version: number;
-  /** Vessel-days of the range that it has files of. */
-  days(): Iterable<VesselDay>;
-  filesOf(day: VesselDay): readonly TableFile[];
-  /** What table and receipt say differently of a vessel-day; undefined: there is no receipt. */
-  compare(day: VesselDay, receipt: Receipt | undefined): Promise<Difference[]>;
-  /** The statistics of a file against its footer. */
-  compareStatistics(key: string, footer: FileMetaData): Difference[];
-  /** What was found of the table as a whole, by all that was compared. */
-  findings(): Difference[];
-  /** Come to the newest version. */
-  refresh(): Promise<void>;
-}
 
 interface TablePorts {
   readonly store: ReadableStore;
@@ -51,9 +29,8 @@ export async function openCheckedTable(
     const view = await openTableView({ ...ports, clock: systemClock, prefix: objectPrefix(job) });
     await expectLog(ports.store, job, view);
     if (view.metadata !== undefined) schemaFaults(view.metadata, [], job);
-    const digests = new Map<string, string>();
-    const fault = view.checkpointFault ?? (await damageOf(readDigests(view, range, digests)));
-    const table = checkedTable(ports.store, view, range, digests);
+    const table = new CheckedTable(ports.store, view, range);
+    const fault = view.checkpointFault ?? (await damageOf(table.readDigests()));
     if (fault === undefined) return { table, found: [] };
     const expected = 'a checkpoint that readers can read';
     return { table, found: [difference('checkpoint-damaged', where, faultText(fault), expected)] };
@@ -75,47 +52,72 @@ async function damageOf(reading: Promise<void>): Promise<DataError | undefined> 
   }
 }
 
-function readDigests(view: TableView, range: WalkRange, digests: Map<string, string>): Promise<void> {
-  return readStatisticsDigests(view, digests, (day) => isWanted(range, { job: range.job, ...day }));
-}
-
-function checkedTable(
-  store: ReadableStore,
-  view: TableView,
-  range: WalkRange,
-  digests: Map<string, string>,
-): CheckedTable {
-  const { job } = range;
-  const prefix = objectPrefix(job);
+/** A table as verify reads it. */
+export class CheckedTable {
+  readonly #store: ReadableStore;
+  readonly #view: TableView;
+  readonly #range: WalkRange;
+  /** Of what the log says of the rows of each file, by path. */
+  readonly #digests = new Map<string, string>();
   /** The columns of the files that were compared. */
-  const columns = new Map<string, DatasetColumn>();
-  let newest: Receipt | undefined;
-  /** Does it name a version that the log does not have? That is told once, of the newest. */
-  async function isLost(receipt: Receipt | undefined): Promise<boolean> {
+  readonly #columns = new Map<string, DatasetColumn>();
+  /** The newest receipt that names a version which the log does not have: that is told once. */
+  #newest: Receipt | undefined;
+
+  constructor(store: ReadableStore, view: TableView, range: WalkRange) {
+    this.#store = store;
+    this.#view = view;
+    this.#range = range;
+  }
+
+  get version(): number {
+    return this.#view.version;
+  }
+
+  /** Vessel-days of the range that it has files of. */
+  *days(): Generator<VesselDay> {
+    for (const { vessel, date } of this.#view.days()) {
+      const day = { job: this.#range.job, vessel, date };
+      if (isWanted(this.#range, day)) yield day;
+    }
+  }
+
+  filesOf({ vessel, date }: VesselDay): { readonly key: string; readonly sizeBytes: number }[] {
+    const prefix = objectPrefix(this.#range.job);
+    return this.#view
+      .filesOf(vessel, date)
+      .map(({ path, sizeBytes }) => ({ key: `${prefix}${path}`, sizeBytes }));
+  }
+
+  /** Throws DataError where the log has files that cannot be read. */
+  readDigests(): Promise<void> {
+    const { job } = this.#range;
+    return readStatisticsDigests(this.#view, this.#digests, (day) => isWanted(this.#range, { job, ...day }));
+  }
+
+  async refresh(): Promise<void> {
+    const entries = await this.#view.refresh();
+    if (entries === undefined) await this.readDigests();
+    for (const { actions } of entries ?? [])
+      for (const action of actions)
+        if ('add' in action) this.#digests.set(action.add.path, statisticsDigest(action.add.stats));
+  }
+
+  async #isLost(receipt: Receipt | undefined): Promise<boolean> {
     const version = receipt?.table?.version ?? -1;
-    if (version > view.version) await refresh();
-    if (version <= view.version) return false;
-    if ((newest?.table?.version ?? -1) < version) newest = receipt;
+    if (version > this.version) await this.refresh();
+    if (version <= this.version) return false;
+    if ((this.#newest?.table?.version ?? -1) < version) this.#newest = receipt;
     return true;
   }
 
-  async function refresh(): Promise<void> {
-    const entries = await view.refresh();
-    if (entries === undefined) await readDigests(view, range, digests);
-    for (const { actions } of entries ?? [])
-      for (const action of actions)
-        if ('add' in action) digests.set(action.add.path, statisticsDigest(action.add.stats));
-  }
-
-  const filesOf = ({ vessel, date }: VesselDay): TableFile[] =>
-    view.filesOf(vessel, date).map(({ path, sizeBytes }) => ({ key: `${prefix}${path}`, sizeBytes }));
-
-  async function compare(day: VesselDay, receipt: Receipt | undefined): Promise<Difference[]> {
-    if (await isLost(receipt)) return [];
-    const files = filesOf(day);
+  /** What table and receipt say differently of a vessel-day; undefined: there is no receipt. */
+  async compare(day: VesselDay, receipt: Receipt | undefined): Promise<Difference[]> {
+    if (await this.#isLost(receipt)) return [];
+    const files = this.filesOf(day);
     const object = receipt?.object ?? undefined;
     const [file] = files;
-    const version = `version ${view.version} of the table`;
+    const version = `version ${this.version} of the table`;
     if (file === undefined) {
       if (object === undefined) return [];
       return [difference('not-in-table', object.key, `no file of the day in ${version}`, 'this object')];
@@ -124,7 +126,7 @@ function checkedTable(
     if (receipt === undefined)
       return [difference('receipt-missing', file.key, `${names} in ${version}, and no receipt`, 'a receipt')];
     for (const { key } of files)
-      if (key !== object?.key && (await store.head(key)) === undefined)
+      if (key !== object?.key && (await this.#store.head(key)) === undefined)
         return [difference('table-file-missing', key, 'no object', `a file, as ${version} says`)];
     const expected = object === undefined ? 'no file: 0 rows' : `${object.key}, ${object.sizeBytes} bytes`;
     const isSame = files.length === 1 && file.key === object?.key && file.sizeBytes === object.sizeBytes;
@@ -134,35 +136,25 @@ function checkedTable(
     return [difference('table-differs', file.key, found, `${expected}, as the receipt says`)];
   }
 
-  return {
-    get version() {
-      return view.version;
-    },
-    *days() {
-      for (const { vessel, date } of view.days()) {
-        const day = { job: range.job, vessel, date };
-        if (isWanted(range, day)) yield day;
-      }
-    },
-    filesOf,
-    compare,
-    compareStatistics(key, footer) {
-      for (const column of columnsOf(footer, key)) columns.set(`${column.name} ${column.type}`, column);
-      const digest = digests.get(key.slice(prefix.length));
-      const expected = statisticsText(footer);
-      if (digest === undefined || digest === statisticsDigest(expected)) return [];
-      return [difference('table-statistics-differ', key, 'other statistics in the log', expected)];
-    },
-    findings() {
-      const where = logKeyPrefix(job);
-      const found: Difference[] = [];
-      if (newest !== undefined && newest.table!.version > view.version) {
-        const expected = `version ${newest.table!.version}, as ${receiptKey(newest)} says`;
-        found.push(difference('log-damaged', where, `versions up to ${view.version}`, expected));
-      }
-      const faults = view.metadata && schemaFaults(view.metadata, [...columns.values()], job);
-      return [...found, ...differenceOf('table-schema-differs', where, faults ?? [])];
-    },
-    refresh,
-  };
+  compareStatistics(key: string, footer: FileMetaData): Difference[] {
+    for (const column of columnsOf(footer, key)) this.#columns.set(`${column.name} ${column.type}`, column);
+    const digest = this.#digests.get(tablePath(this.#range, key));
+    const expected = statisticsText(footer);
+    if (digest === undefined || digest === statisticsDigest(expected)) return [];
+    return [difference('table-statistics-differ', key, 'other statistics in the log', expected)];
+  }
+
+  /** What was found of the table as a whole, by all that was compared. */
+  findings(): Difference[] {
+    const { job } = this.#range;
+    const where = logKeyPrefix(job);
+    const found: Difference[] = [];
+    if (this.#newest !== undefined && this.#newest.table!.version > this.version) {
+      const expected = `version ${this.#newest.table!.version}, as ${receiptKey(this.#newest)} says`;
+      found.push(difference('log-damaged', where, `versions up to ${this.version}`, expected));
+    }
+    const { metadata } = this.#view;
+    const faults = metadata && schemaFaults(metadata, [...this.#columns.values()], job);
+    return [...found, ...differenceOf('table-schema-differs', where, faults ?? [])];
+  }
 }

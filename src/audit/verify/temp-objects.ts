@@ -9,18 +9,9 @@ import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
 import { writeAll } from '../../store/local/files.ts';
 
-export interface TempObjects {
-  readonly tempDir: string;
-  /** Folder of a local lake's objects; undefined for a lake elsewhere. */
-  readonly localDir: string | undefined;
-  /** A file to be filled, or the objects of a local lake as they are. */
-  open(): Promise<TempObject>;
-  /** Remove the folder with all that is in it. */
-  close(): Promise<void>;
-}
+export type TempObjects = Awaited<ReturnType<typeof openTempObjects>>;
 
 interface TempObject {
-  /** The object of this key as a file. */
   pathOf(key: string): string;
   /** Undefined where the object is a file already. */
   readonly write: ((bytes: Uint8Array, atByte: number) => Promise<void>) | undefined;
@@ -31,7 +22,7 @@ interface TempObject {
  * A new folder in `parent` (TEMP_DIR), named by this process; those of processes that were killed are removed. Throws
  * ConfigError when it cannot be made.
  */
-export async function openTempObjects(parent: string, lakeUrl: string): Promise<TempObjects> {
+export async function openTempObjects(parent: string, lakeUrl: string) {
   const folder = await openTempFolder(parent, 'verify').catch((error: unknown) => {
     throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);
   });
@@ -39,8 +30,10 @@ export async function openTempObjects(parent: string, lakeUrl: string): Promise<
   let opened = 0;
   return {
     tempDir: folder.path,
+    /** Folder of a local lake's objects; undefined for a lake elsewhere. */
     localDir,
-    async open() {
+    /** A file to be filled, or the objects of a local lake as they are. */
+    async open(): Promise<TempObject> {
       if (localDir !== undefined)
         return { pathOf: (key) => join(localDir, key), write: undefined, remove: async () => {} };
       return createTempObject(join(folder.path, `${opened++}.parquet`));

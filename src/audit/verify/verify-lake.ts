@@ -4,15 +4,9 @@
  */
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError, messageOf } from '../../core/errors.ts';
-import {
-  addDays,
-  type Job,
-  type Layout,
-  type Log,
-  type Receipt,
-  type VesselDay,
-  type Warning,
-} from '../../core/model/index.ts';
+import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../../core/model/index.ts';
+import { addDays, toMoment } from '../../core/model/index.ts';
+import type { DayRange } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
@@ -24,29 +18,17 @@ import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../s
 import { checkDay, type SettingsOf } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
-import {
-  type Difference,
-  difference,
-  type Finding,
-  findingAt,
-  firstFew,
-  type Place,
-  type VerifyWarning,
-} from './findings.ts';
+import type { Difference, Finding, Place, VerifyWarning } from './findings.ts';
+import { difference, findingAt, firstFew } from './findings.ts';
 import { describeUnfinished, type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import { createReadBack, type ReadBack } from './read-back.ts';
 import { type CheckedTable, openCheckedTable } from './table-check.ts';
 import { openTempObjects, type TempObjects } from './temp-objects.ts';
 
-interface VerifyRequest {
+/** Without vessels: all that the lake has. */
+interface VerifyRequest extends DayRange {
   readonly jobs: readonly Job[];
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  /** Empty: all that the lake has. */
-  readonly vessels: readonly string[];
-  /** Vessel-days at once. */
   readonly concurrency: number;
   /** Read the rows back and ask the service. */
   readonly deep?: { readonly client: QueryClient; readonly tempDir: string };
@@ -55,7 +37,6 @@ interface VerifyRequest {
 export interface VerifyObserver {
   /** Vessel-days to be checked, and from the first of their dates to the last, `to` exclusive. */
   onPlanned(vesselDays: number, dates?: { readonly from: string; readonly to: string }): void;
-  /** Bytes of objects as they are read. */
   onBytes(bytes: number): void;
   onDay(verified: VerifiedDay): void;
 }
@@ -76,7 +57,6 @@ interface VerifyPorts {
   readonly log: Log;
 }
 
-/** A job's part of the lake. */
 interface WalkedJob {
   readonly job: Job;
   readonly days: Iterable<VesselDay>;
@@ -160,12 +140,10 @@ const UNCHECKED = { checked: false, rows: undefined, findings: [], warnings: [] 
 /** Where a log is damaged, receipts and details tell which days there are. */
 const NO_TABLE = { days: () => [] };
 
-/** What every vessel-day is verified with. */
 interface Verification {
   readonly ports: VerifyPorts;
   readonly observer: VerifyObserver;
   readonly tools: DeepTools | undefined;
-  /** The receipts that were read. */
   readonly said: Warnings;
 }
 
@@ -239,7 +217,7 @@ async function verifyDay(
       },
       day,
     );
-    if (receipt !== undefined) said.add(receipt);
+    if (receipt !== undefined) said.add({ ...receipt, started: toMoment(receipt.startedAt) });
     return { day, checked: true, rows: receipt?.rows, findings, warnings };
   } finally {
     await temp?.remove();

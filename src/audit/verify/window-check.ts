@@ -1,12 +1,7 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
 
-import {
-  formatVesselDay,
-  isWithin,
-  microsToIso,
-  type Receipt,
-  type TimeRange,
-} from '../../core/model/index.ts';
+import type { Receipt, TimeRange } from '../../core/model/index.ts';
+import { formatVesselDay, isWithin, microsToIso } from '../../core/model/index.ts';
 import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
 import { repeatedResult } from '../../source/answer-faults.ts';
@@ -20,18 +15,14 @@ import type { WindowRow } from './read-back-rows.ts';
 /** Windows × series compared at once: what bounds the memory. */
 const COMPARED_WINDOWS = 20_000;
 
-/** A vessel-day whose object is at hand as a file. */
 export interface ReadableDay {
   readonly context: SourceContext;
   readonly receipt: Receipt;
-  /** Key of the object. */
   readonly where: string;
-  /** The object as a file. */
   readonly object: ReadObject;
   readonly readBack: ReadBack;
 }
 
-/** Texts by aggregation. */
 type WindowAnswer = ReadonlyMap<string, string>;
 
 /** Compare every window of the day: those that count other readings now, and those of equal counts with other values. */

@@ -12,11 +12,7 @@ import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.
 /** More vessels than these are asked for in one request each expression, where that can be written. */
 const ASKED_BY_NAME = 20;
 
-interface Asking {
-  readonly client: QueryClient;
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
-}
+type Asking = Readonly<{ client: QueryClient; concurrency: number; signal: AbortSignal }>;
 
 /** A result for each expression of a job's `select`, or one for what its vessels fail with. */
 export async function* checkJob(asking: Asking, job: Job): AsyncGenerator<CheckResult> {

@@ -19,12 +19,7 @@ interface LakeUse {
   readonly jobs: readonly string[];
 }
 
-interface Probe extends LakeUse {
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  readonly lakeUrl: string;
-  readonly key: string;
-}
+type Probe = LakeUse & { store: ObjectStore; clock: Clock; lakeUrl: string; key: string };
 
 const keysOf = ({ key }: Probe) => [key, `${key}-absent`, `${key}-parts`];
 const BYTES = Buffer.from('written by vessel-export check; may be removed\n');

@@ -24,12 +24,7 @@ export async function* checkNetwork(url: URL, setting: string, clock: Clock): As
   }
 }
 
-interface Place {
-  readonly host: string;
-  readonly port: number;
-  readonly setting: string;
-  readonly clock: Clock;
-}
+type Place = Readonly<{ host: string; port: number; setting: string; clock: Clock }>;
 
 const CHECKS = { name, connection };
 

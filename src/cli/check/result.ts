@@ -1,4 +1,5 @@
 /** What a check finds, and how long it may take to find it. */
+import { endsWithin } from '../../core/concurrency.ts';
 import { codeOf, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 
@@ -55,18 +56,10 @@ export async function inTime<T>(
   what: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const [late, ended] = [new AbortController(), new AbortController()];
-  const waited = clock.sleep(PATIENCE_MS, ended.signal).then(
-    () => {
-      const error = new RetriableError('no-answer', `${what}: no answer within ${PATIENCE_MS / 1_000} s`);
-      late.abort(error);
-      throw error;
-    },
-    () => new Promise<never>(() => {}),
-  );
-  try {
-    return await Promise.race([work(late.signal), waited]);
-  } finally {
-    ended.abort();
-  }
+  const late = new AbortController();
+  const working = work(late.signal);
+  if (await endsWithin(working, PATIENCE_MS, clock)) return await working;
+  const error = new RetriableError('no-answer', `${what}: no answer within ${PATIENCE_MS / 1_000} s`);
+  late.abort(error);
+  throw error;
 }

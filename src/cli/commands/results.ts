@@ -85,8 +85,7 @@ export const RESULTS = {
   plan: {
     summary: {
       limits: shape({
-        concurrencyLimit: whole,
-        vesselDaysAtOnce: whole,
+        ...{ concurrencyLimit: whole, vesselDaysAtOnce: whole },
         requestsPerMinute: whole.describe('0: no limit'),
       }),
       requests: requests.describe('what this plan took'),
@@ -144,11 +143,7 @@ export const RESULTS = {
     summary: { vesselDays, rows },
     lists: {
       jobs: shape({
-        ...jobRange,
-        dataset: text,
-        vessels,
-        vesselDays,
-        rows,
+        ...{ ...jobRange, dataset: text, vessels, vesselDays, rows },
         vesselsFrom: z.enum(['command', 'job', 'service', 'lake']),
         totals: z.record(z.enum(COVERAGE_STATES), vesselDays),
         oldestGap: shape(day).nullable(),
@@ -190,9 +185,7 @@ export const RESULTS = {
         code: z.enum(Object.keys(FINDINGS) as [FindingName]),
         message,
         key: text.describe('where in the lake'),
-        found: text,
-        expected: text,
-        next: text.describe('what to do'),
+        ...{ found: text, expected: text, next: text.describe('what to do') },
       }),
       warnings: shape({
         ...day,
@@ -218,11 +211,9 @@ export const RESULTS = {
         message,
       }),
       sources: shape({
-        job,
-        source: text.describe('QUERY_BASE_URL'),
+        ...{ job, source: text.describe('QUERY_BASE_URL') },
         before: text.optional().describe('where it was copied from before'),
-        state: acceptState,
-        message,
+        ...{ state: acceptState, message },
       }),
     },
   },
@@ -300,12 +291,8 @@ export const RESULTS = {
         vesselName: text.nullable(),
         timeSeriesId: text,
         names: z.record(text, text).describe('domain: name in it'),
-        name: text.nullable(),
-        description: text.nullable(),
-        source: text.nullable(),
-        unit: text.nullable(),
-        rangeLow: z.number().nullable(),
-        rangeHigh: z.number().nullable(),
+        ...{ name: text.nullable(), description: text.nullable(), source: text.nullable() },
+        ...{ unit: text.nullable(), rangeLow: z.number().nullable(), rangeHigh: z.number().nullable() },
         type: z.enum(VALUE_TYPES).nullable().describe('of its last reading'),
         lastTime,
         lastValue: text.nullable().describe('JSON of the last reading'),

@@ -16,10 +16,7 @@ const MAX_CELLS = 4_000_000;
 const MAX_LINES = 24;
 const MAX_TEXT = 100;
 
-interface Point {
-  readonly x: number;
-  readonly value: number;
-}
+type Point = Readonly<{ x: number; value: number }>;
 
 /** Throws ConfigError `no-chart` where there are not two rows with a time, and a number in every other column. */
 export async function drawChart({ columns, rows }: Rows, title?: string): Promise<string> {

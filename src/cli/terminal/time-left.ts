@@ -11,11 +11,7 @@ const MIN_WORK = 0.001;
 
 export type Outlook = ReturnType<TimeLeft['look']>;
 
-interface Sample {
-  readonly atMs: number;
-  readonly done: number;
-  readonly rows: number;
-}
+type Sample = Readonly<{ atMs: number; done: number; rows: number }>;
 
 interface JobWork {
   planned: number;

@@ -6,10 +6,11 @@ import { type Clock, type Log, systemClock } from '../model/ports.ts';
 /** Settings by their names, as text. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type FoundText =
-  /** `text` is '' where the file is empty. */
-  | { readonly text: string; readonly origin: 'environment' | `file ${string}` }
-  | { readonly fault: string; readonly origin: 'environment' | `file ${string}` };
+/** `text` is '' where the file is empty. */
+type FoundText = { readonly origin: 'environment' | `file ${string}` } & (
+  | { readonly text: string }
+  | { readonly fault: string }
+);
 
 /** No secret is longer; who names a larger file means another. */
 const MAX_SECRET_BYTES = 65_536;
@@ -24,10 +25,9 @@ export function findSecret(name: string, env: Environment): FoundText | undefine
   const origin = `file ${path}` as const;
   try {
     const { size } = statSync(path);
-    if (size > MAX_SECRET_BYTES) {
-      const expected = `expected a secret of at most ${MAX_SECRET_BYTES}`;
+    const expected = `expected a secret of at most ${MAX_SECRET_BYTES}`;
+    if (size > MAX_SECRET_BYTES)
       return { fault: `${name}_FILE: '${path}' has ${size} bytes, ${expected}`, origin };
-    }
     return { text: readFileSync(path, 'utf8').replace(/\r?\n$/, ''), origin };
   } catch (error) {
     return { fault: `${name}_FILE: cannot read '${path}': ${adviceOn(error)}`, origin };
@@ -46,11 +46,6 @@ function adviceOn(error: unknown): string {
 /** Files are polled so often; a file may be half written for so long after its last change. */
 const [POLL_MS, SETTLE_MS] = [1_000, 1_000];
 
-interface ReadAgain<T> {
-  readonly value: T;
-  readonly faults: readonly string[];
-}
-
 /**
  * Follow the files that `<name>_FILE` names, through links: the present value, with the log for what is said of a change.
  * Files are looked at when it is asked for, at most once a second. When one has changed, or another has taken its place,
@@ -61,7 +56,7 @@ export function followSecrets<T>(
   names: readonly string[],
   env: Environment,
   first: T,
-  readAgain: (last: T, env: Environment) => ReadAgain<T>,
+  readAgain: (last: T, env: Environment) => { readonly value: T; readonly faults: readonly string[] },
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'> = systemClock,
 ): (log: Log) => T {
   const files = names.map((name) => `${name}_FILE`).filter((name) => env[name] && !isPipe(env[name]));

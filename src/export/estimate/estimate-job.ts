@@ -1,16 +1,18 @@
 /** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
 import { messageOf } from '../../core/errors.ts';
-import type { Job, Receipt } from '../../core/model/index.ts';
+import type { Job } from '../../core/model/index.ts';
 import {
   addDays,
   datesBetween,
   durationMsOf,
   formatVesselDay,
   microsToDate,
+  momentText,
 } from '../../core/model/index.ts';
-import { type DayRange, type DayState, isToDo, type ReceiptSettings } from '../../core/plan/due.ts';
+import { type DayRange, type DayState, isToDo } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import type { VesselTrouble } from '../events.ts';
@@ -82,18 +84,12 @@ export async function estimateJob(
   };
 }
 
-interface KnownReceipt extends ReceiptSettings, Pick<Receipt, 'rows' | 'startedAt' | 'finishedAt'> {
-  readonly sizeBytes: number;
-}
+type KnownReceipt = IndexedPart<'rows' | 'started' | 'finished' | 'objectBytes'>;
 
 async function readWorkload(ports: ExportPorts, job: Job, range: DayRange) {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
   const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['settingsHash', 'proof', 'rows', 'startedAt', 'finishedAt', 'objectBytes'],
-    project: ({ settingsHash, proof, rows, startedAt, finishedAt, objectBytes }): KnownReceipt => ({
-      ...{ settingsHash, proof, rows, startedAt, finishedAt },
-      sizeBytes: objectBytes,
-    }),
+    members: ['rows', 'started', 'finished', 'objectBytes'],
     writeIndex: false,
     moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),
   });
@@ -113,7 +109,9 @@ function experienceOf(receipts: readonly KnownReceipt[]): Experience | undefined
   return {
     vesselDays: receipts.length,
     rows: sum(({ rows }) => rows),
-    sizeBytes: sum(({ sizeBytes }) => sizeBytes),
-    durationMs: sum(durationMsOf),
+    sizeBytes: sum(({ objectBytes }) => objectBytes),
+    durationMs: sum(({ started, finished }) =>
+      durationMsOf({ startedAt: momentText(started), finishedAt: momentText(finished) }),
+    ),
   };
 }

@@ -20,13 +20,7 @@ interface Sampling {
   readonly stats: RequestStats;
 }
 
-interface Sample {
-  readonly days: readonly SampledDay[];
-  /** Mean time of a request. */
-  readonly latencyMs: number;
-  /** Of the vessels that were sampled. */
-  readonly expressionsOf: ReadonlyMap<string, readonly string[]>;
-}
+type Sample = Awaited<ReturnType<typeof sampleDays>>;
 
 export interface TimedDay extends TimedFetch {
   readonly vessel: string;
@@ -34,7 +28,7 @@ export interface TimedDay extends TimedFetch {
 }
 
 /** Ask for the counts of a few vessel-days, evenly spread over vessels and dates; those without series are left out. */
-export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[]): Promise<Sample> {
+export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[]) {
   const { ports, job, signal, stats } = sampling;
   const byVessel = Map.groupBy(toDo, ({ vessel }) => vessel);
   const days: SampledDay[] = [];
@@ -57,7 +51,13 @@ export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[])
   }
   if (days.length === 0 && unsampled !== undefined) throw unsampled;
   const durationMs = ports.clock.monotonicMs() - startedMs;
-  return { days, expressionsOf, latencyMs: requests === 0 ? 0 : durationMs / requests };
+  return {
+    days,
+    /** Of the vessels that were sampled. */
+    expressionsOf,
+    /** Mean time of a request. */
+    latencyMs: requests === 0 ? 0 : durationMs / requests,
+  };
 }
 
 async function sampleDay(context: SourceContext, { idOf, expressions }: ResolvedSeries): Promise<SampledDay> {

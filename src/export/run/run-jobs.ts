@@ -1,18 +1,30 @@
 /** Many vessel-days of some jobs, in this process: plan from the ledger, then perform what is left. */
 import { runInline } from '../../core/concurrency.ts';
-import { CancelledError } from '../../core/errors.ts';
-import { formatVesselDay, type Job } from '../../core/model/index.ts';
+import {
+  CancelledError,
+  FencedError,
+  isRefusal,
+  messageOf,
+  NotDueError,
+  NotYetError,
+  RefusedError,
+  VesselExportError,
+} from '../../core/errors.ts';
+import type { Job, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
+import { withinVesselDay } from '../../core/model/log-context.ts';
 import { isDue } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { removeFinishedClaims } from '../../lake/claims/claims.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import { markRegularRun } from '../../lake/marks.ts';
+import { describeWarnings, howToAccept, warningsOf } from '../../lake/warnings.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../events.ts';
+import { exportVesselDay } from '../export-vessel-day.ts';
 import { findVessels } from '../job-vessels.ts';
 import { snapshotsBefore } from '../metadata-snapshot.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
 import { whyNotDue } from '../source-answers.ts';
-import { failedResult, performTask } from './perform-task.ts';
 
 interface ExportRequest {
   readonly jobs: readonly Job[];
@@ -30,11 +42,7 @@ interface ExportRequest {
   readonly concurrency: number;
 }
 
-/**
- * Export every vessel-day of the request that is due and not done. Failures of vessel-days are results, not
- * errors; one that every other would meet too leaves the rest `not-begun`. Throws CancelledError when
- * interrupted, and what went wrong while planning.
- */
+/** Failures of vessel-days are results; one that all others would meet leaves the rest `not-begun`. */
 export async function exportJobs(
   ports: ExportPorts,
   request: ExportRequest,
@@ -83,8 +91,6 @@ export async function performTasks(
   }
 }
 
-const UNLISTED = { unlisted: true };
-
 /** The tasks of a job that are to be performed; the results of the other vessel-days are told. */
 async function openTasks(
   ports: ExportPorts,
@@ -99,8 +105,7 @@ async function openTasks(
   const onResult = (result: DayResult) => onEvent({ kind: 'day-result', result });
   const range = { vessels, from, to };
   const { days, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['settingsHash', 'proof', 'rows'],
-    project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
+    members: ['rows'],
     writeIndex: true,
   });
   const unreadable = new Set(damaged.map(({ day }) => formatVesselDay(day)));
@@ -115,9 +120,99 @@ async function openTasks(
       onResult(reason ? failedResult(ports, day, reason) : { day, status: 'not-due' });
     } else if (state === 'done' && !force) onResult({ day, status: 'done', rows: receipt?.rows ?? 0 });
     else {
-      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && UNLISTED) };
+      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && { unlisted: true }) };
       return [{ job, day, ...how, ...facts }];
     }
     return [];
   });
+}
+
+/** Export one vessel-day as a span, and log that it was published. Throws what `exportVesselDay` throws. */
+export async function performTask(
+  ports: ExportPorts,
+  task: ExportTask,
+  signal: AbortSignal,
+): Promise<DayResult> {
+  const { day, onEvent, origin = 'run' } = task;
+  const names = {
+    'vessel_export.job': day.job,
+    'vessel_export.vessel': day.vessel,
+    'vessel_export.date': day.date,
+    'vessel_export.dataset': task.job.dataset,
+  };
+  const perform = () =>
+    ports.tracing.span('vessel-day', names, async (span) => {
+      const traced = (event: ExportEvent) => {
+        if (event.kind === 'day-claimed') span.set({ 'vessel_export.epoch': event.epoch });
+        onEvent?.(event);
+      };
+      try {
+        const { result, receipt } = await exported(ports, { ...task, onEvent: traced }, signal);
+        span.set({
+          'vessel_export.pages': receipt?.pages,
+          'vessel_export.requests': receipt?.requests,
+          'vessel_export.retries': receipt?.retries,
+          'vessel_export.proof': receipt?.proof,
+          'vessel_export.outcome': result.status,
+          'vessel_export.rows': result.rows,
+          'vessel_export.bytes': result.sizeBytes,
+          'vessel_export.resumed': result.resumed,
+        });
+        return result;
+      } catch (error) {
+        span.set({ 'vessel_export.outcome': statusOf(error) });
+        throw error;
+      }
+    });
+  onEvent?.({ kind: 'day-begun', day, origin });
+  try {
+    return await withinVesselDay(formatVesselDay(day), perform);
+  } finally {
+    onEvent?.({ kind: 'day-ended', day });
+  }
+}
+
+/** `receipt`: of a day that was published now. */
+async function exported(
+  ports: ExportPorts,
+  task: ExportTask,
+  signal: AbortSignal,
+): Promise<{ readonly result: DayResult; readonly receipt?: Receipt }> {
+  const { day } = task;
+  const startedMs = ports.clock.monotonicMs();
+  const outcome = await exportVesselDay(ports, task, signal);
+  if (outcome.status === 'unchanged') return { result: { day, status: 'unchanged' } };
+  const { receipt } = outcome;
+  const { rows, proof } = receipt;
+  if (outcome.status === 'done') return { result: { day, status: 'done', rows } };
+  const vesselDay = formatVesselDay(day);
+  const durationMs = Math.round(ports.clock.monotonicMs() - startedMs);
+  const sizeBytes = receipt.object?.sizeBytes ?? 0;
+  ports.log.info({ vesselDay, rows, sizeBytes, proof, durationMs }, 'published');
+  const warning = describeWarnings(warningsOf(receipt));
+  if (warning !== '')
+    ports.log.warn({ vesselDay, warning, accept: howToAccept(day) }, 'published with a warning');
+  const status = rows === 0 ? 'empty' : 'published';
+  const { resumed } = outcome;
+  return { receipt, result: { day, status, rows, sizeBytes, resumed, ...(warning !== '' && { warning }) } };
+}
+
+/** The result that an error makes. */
+export function failedResult(ports: ExportPorts, day: VesselDay, error: unknown): DayResult {
+  const message = messageOf(error);
+  if (!(error instanceof VesselExportError)) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    ports.log.error({ vesselDay: formatVesselDay(day), stack }, 'internal error, please report it');
+    return { day, status: 'failed', code: 'internal-error', message };
+  }
+  const status = statusOf(error);
+  return status === 'interrupted' ? { day, status } : { day, status, code: error.code, message };
+}
+
+function statusOf(error: unknown): DayResult['status'] {
+  if (error instanceof CancelledError) return 'interrupted';
+  if (error instanceof NotYetError) return 'waiting';
+  if (error instanceof RefusedError && isRefusal(error)) return 'refused';
+  if (error instanceof NotDueError) return 'not-due';
+  return error instanceof FencedError ? 'running-elsewhere' : 'failed';
 }

@@ -48,10 +48,7 @@ const SENDING = z.object({
   message: z.object({ id: text, at: text, changes: z.array(CHANGE) }),
 });
 
-/**
- * Nothing was told where there is no file, or one that is none. A part that is none is left out alone: what else was told
- * is not told again. A cause whose kind this version does not know is one like any other. Throws what the store throws.
- */
+/** A file, or a part of it, that is none is left out alone; an unknown kind of cause is one like any other. */
 async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotices> {
   const object = await store.get(NOTICES_KEY);
   const read = object && (await unlessDamaged((async () => parseFile(object.bytes, NOTICES_KEY, {}))()));
@@ -63,16 +60,6 @@ async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotice
     ...(sending && isFit(SENDING)(sending) && { sending }),
   };
   return { notices, version: object?.version ?? null };
-}
-
-/** Replace what was read; undefined where somebody else has. Throws what the store throws. */
-async function writeNotices(
-  store: Pick<ObjectStore, 'putIf'>,
-  notices: Notices,
-  version: Version | null,
-): Promise<FoundNotices | undefined> {
-  const written = await store.putIf(NOTICES_KEY, jsonBytes(notices), version);
-  return written === undefined ? undefined : { notices, version: written };
 }
 
 interface NoticePorts {
@@ -109,8 +96,9 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     const { version } = await read();
     // Whatever comes of it: what is known now may be wrong.
     found = undefined;
-    found = await writeNotices(store, notices, version);
-    return found !== undefined;
+    const written = await store.putIf(NOTICES_KEY, jsonBytes(notices), version);
+    if (written !== undefined) found = { notices, version: written };
+    return written !== undefined;
   }
 
   async function deliver({ sending }: Notices, signal: AbortSignal): Promise<void> {

@@ -102,10 +102,8 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
         fault = await post(message, signal);
         if (fault === undefined) return;
       }
-      throw new RetriableError(
-        'notice-not-delivered',
-        `the message could not be delivered to ${new URL(settingsNow().url).host} (NOTIFY_URL): ${fault}, expected a status 2xx; check NOTIFY_URL, that its receiver runs, and what firewalls let through; a scheduler sends its messages again until they are`,
-      );
+      const text = `the message could not be delivered to ${new URL(settingsNow().url).host} (NOTIFY_URL): ${fault}, expected a status 2xx; check NOTIFY_URL, that its receiver runs, and what firewalls let through; a scheduler sends its messages again until they are`;
+      throw new RetriableError('notice-not-delivered', text);
     },
   };
 }

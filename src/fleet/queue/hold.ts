@@ -11,14 +11,6 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { cleanMessage, shortName } from '../../core/model/index.ts';
 
-export interface Hold {
-  readonly code: string;
-  readonly message: string;
-  /** Of the process that placed it, and when; null: nobody knows. */
-  readonly host: string | null;
-  readonly sinceMs: number | null;
-}
-
 export type QueueHold = ReturnType<typeof createQueueHold>;
 
 /** Why, and what is known of where it was found. */
@@ -60,10 +52,7 @@ export function createQueueHold(redis: Redis, queue: Queue) {
       if (typeof paused !== 'string') return undefined;
       return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
     },
-    /**
-     * Let the queue go on, if it was on hold; true then. `byHand`: somebody wants every process to try, whatever its
-     * probe says. Only so does a queue go on that was paused without a reason: no probe can know that it may.
-     */
+    /** `byHand`: every process tries; only so does a queue go on that was paused without a reason. True: it was on hold. */
     lift: async ({ byHand } = { byHand: false }) =>
       (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
     /** How often somebody has lifted one by hand. */
@@ -74,9 +63,11 @@ export function createQueueHold(redis: Redis, queue: Queue) {
 const HOLD = z.object({
   code: z.string().regex(/^[a-z0-9-]{1,60}$/),
   message: z.string().transform((text) => cleanMessage(text)),
-  host: z.string().transform(shortName),
-  sinceMs: z.number(),
+  /** Of the process that placed it, and when; null: nobody knows. */
+  host: z.string().transform(shortName).nullable(),
+  sinceMs: z.number().nullable(),
 });
+export type Hold = Readonly<z.infer<typeof HOLD>>;
 
 const WITHOUT_REASON: Hold = {
   code: PAUSED,

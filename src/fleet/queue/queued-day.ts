@@ -4,32 +4,18 @@
  * for names of jobs, vessels and dates. What breaks them is dropped: the queue holds no truth, and a job that stayed,
  * in the failed set too, would keep the vessel-day whose id it has from being queued.
  */
+
+import type { JobType, Queue } from 'bullmq';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
-import { shortName } from '../../core/errors.ts';
-import type { ComparedDay, VesselDay } from '../../core/model/index.ts';
+import { messageOf, shortName } from '../../core/errors.ts';
+import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../../core/model/index.ts';
 
-export const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
+const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
 export type QueuedKind = (typeof QUEUED_KINDS)[number];
 /** Jobs of priority 0 run before all others. */
 export const PRIORITY: Readonly<Record<QueuedKind, number>> = { nightly: 0, reconcile: 50, backfill: 100 };
-
-/** What stands in the queue. */
-export interface QueuedDay extends VesselDay {
-  readonly kind: QueuedKind;
-  readonly force?: boolean | undefined;
-  readonly allowShrink?: boolean | undefined;
-  /** With `force`: only while the published day is still the one that was compared. */
-  readonly compared?: ComparedDay | undefined;
-  /** The job's discovery did not name the vessel, which is known from the ledger. */
-  readonly unlisted?: boolean | undefined;
-  /** How often it was handed back because readings and counts disagreed. */
-  readonly disagreements?: number | undefined;
-  /** In the failed set: the failure may have passed by the next firing of the schedule. */
-  readonly mayPass?: boolean | undefined;
-  /** In the failed set: why; BullMQ itself keeps a text only. */
-  readonly failure?: { readonly code: string; readonly message: string } | undefined;
-}
 
 /** What goes into the queue of a vessel-day, with neither failures nor attempts of before. */
 export function newQueuedDay(
@@ -47,7 +33,7 @@ export function newQueuedDay(
 }
 
 /** Most bytes of a vessel-day in the queue: a failure has the longest text. */
-export const MAX_QUEUED_BYTES = 64 << 10;
+const MAX_QUEUED_BYTES = 64 << 10;
 
 const CODE = /^[a-z0-9-]{1,60}$/;
 const flag = z.boolean().optional();
@@ -59,14 +45,22 @@ const QUEUED_DAY = z.object({
   kind: z.enum(QUEUED_KINDS),
   force: flag,
   allowShrink: flag,
+  /** With `force`: only while the published day is still the one that was compared. */
   compared: z.object({ epoch: z.int().min(0), totalsSha256: z.string().min(1).max(100) }).optional(),
+  /** The job's discovery did not name the vessel, which is known from the ledger. */
   unlisted: flag,
+  /** How often it was handed back because readings and counts disagreed. */
   disagreements: z.int().min(0).max(1_000).optional(),
+  /** In the failed set: the failure may have passed by the next firing of the schedule. */
   mayPass: flag,
+  /** In the failed set: why; BullMQ itself keeps a text only. */
   failure: z
     .object({ code: z.string().regex(CODE), message: z.string().transform((text) => cleanMessage(text)) })
     .optional(),
 });
+
+/** What stands in the queue. */
+export type QueuedDay = Readonly<z.infer<typeof QUEUED_DAY>>;
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
 type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };
@@ -87,11 +81,166 @@ export function readQueuedDay(id: string | undefined, data: unknown): ReadDay {
 }
 
 /** The same of the text in Redis; null: there is none, or too much of it. */
-export function parseQueuedDay(id: string, text: string | null): ReadDay {
+function parseQueuedDay(id: string, text: string | null): ReadDay {
   if (text === null) return { fault: `its data: got none, or more than ${MAX_QUEUED_BYTES} bytes` };
   try {
     return readQueuedDay(id, JSON.parse(text));
   } catch {
     return { fault: `its data: got ${shortName(text)}, expected JSON` };
   }
+}
+
+/** Said of what is no vessel-day, in the log. */
+export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
+
+/** One vessel-day in the queue; undefined where it is not there. Reads, and drops nothing. Throws what Redis throws. */
+export async function readQueuedFacts(redis: Redis, bull: Queue, id: string) {
+  const key = bull.toKey(id);
+  const sizes = await Promise.all(FIELDS.map((field) => redis.hstrlen(key, field)));
+  const [data, failedReason] = await Promise.all(
+    FIELDS.map((field, index) => (sizes[index]! <= MAX_QUEUED_BYTES ? redis.hget(key, field) : null)),
+  );
+  if (sizes[0] === 0) return undefined;
+  const [state, attempts] = await Promise.all([bull.getJobState(id), redis.hget(key, 'atm')]);
+  const read = parseQueuedDay(id, data ?? null);
+  return {
+    /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
+    state,
+    /** Null where what stands there is no vessel-day. */
+    day: read.fault === undefined ? read.day : null,
+    /** Attempts that have ended. */
+    attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
+    /** Why BullMQ has failed it, uncleaned; '' where it has not. */
+    failedReason: failedReason ?? '',
+  };
+}
+
+/** Of a job, as BullMQ keeps them. */
+const FIELDS = ['data', 'failedReason'] as const;
+/** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory that reading takes. */
+const CHUNK = 500;
+
+interface ReadJob {
+  readonly day: QueuedDay;
+  /** Why BullMQ has failed it, uncleaned; '' where it has not. */
+  readonly failedReason: string;
+}
+
+/** Drops what is no vessel-day. Both throw what Redis throws. */
+export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
+  return { inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)), ofIds };
+
+  async function ofIds(ids: readonly string[]): Promise<ReadJob[]> {
+    const jobs: ReadJob[] = [];
+    for (let at = 0; at < ids.length; at += CHUNK) {
+      for (const { id, data, failedReason } of await readTexts(ids.slice(at, at + CHUNK))) {
+        const read = parseQueuedDay(id, data);
+        if (read.fault === undefined) jobs.push({ day: read.day, failedReason });
+        else await drop(id, read.fault);
+      }
+    }
+    return jobs;
+  }
+
+  /** Data and reasons, as far as they are there and not too long. */
+  async function readTexts(ids: readonly string[]) {
+    const sizes = await ask((pipeline) => {
+      for (const id of ids) for (const field of FIELDS) pipeline.hstrlen(bull.toKey(id), field);
+    });
+    const isBounded = (index: number) => Number(sizes[index] ?? 0) <= MAX_QUEUED_BYTES;
+    const texts = await ask((pipeline) => {
+      // A field that no job has, where it is too long: so the answers keep their places.
+      for (const [n, id] of ids.entries())
+        for (const [m, field] of FIELDS.entries())
+          pipeline.hget(bull.toKey(id), isBounded(n * FIELDS.length + m) ? field : '');
+    });
+    return ids.map((id, n) => {
+      const [data, failedReason] = texts.slice(n * FIELDS.length) as (string | null)[];
+      return { id, data: data ?? null, failedReason: failedReason ?? '' };
+    });
+  }
+
+  /** The answers of a pipeline, null where a command failed: what stands in Redis may be of any type. */
+  async function ask(fill: (pipeline: ChainableCommander) => void): Promise<unknown[]> {
+    const pipeline = redis.pipeline();
+    fill(pipeline);
+    return ((await pipeline.exec()) ?? []).map(([error, answer]) => (error === null ? answer : null));
+  }
+
+  async function drop(id: string, fault: string): Promise<void> {
+    const fields = { queueJob: shortName(id), fault };
+    try {
+      // Taken out meanwhile.
+      if ((await redis.exists(bull.toKey(id))) === 0) return;
+      // One that is being worked on is its worker's to drop.
+      if ((await bull.remove(id)) === 1) log.error(fields, NOT_A_DAY);
+    } catch (error) {
+      log.error({ ...fields, error: messageOf(error) }, `${NOT_A_DAY}, which failed: remove it by hand`);
+    }
+  }
+}
+
+/** Vessel-days by kind and state; what was not looked at, or is of no kind of ours, is `other`. */
+export interface KindCount {
+  readonly kind: string;
+  readonly waiting: number;
+  readonly delayed: number;
+  readonly failed: number;
+}
+
+/** Looked at in each of the two states whose vessel-days do not stand by kind. */
+export const KINDS_COUNTED_AT_MOST = 1_000;
+/** A priority's place among the scores, as BullMQ makes them. */
+const SCORES = 2 ** 32;
+
+/** KEYS: wait, prioritized, delayed, failed. Of each kind: [waiting, delayed, failed], then all of each. */
+const COUNT = `
+local function ask(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then return false end
+  return answer
+end
+local kinds, most, scores = cjson.decode(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local rows, place = {}, {}
+for i, kind in ipairs(kinds) do
+  local from = kind.priority * scores
+  local waiting = kind.priority == 0 and ask('LLEN', KEYS[1])
+    or ask('ZCOUNT', KEYS[2], from, '(' .. string.format('%.0f', from + scores))
+  rows[i] = { waiting or 0, 0, 0 }
+  place[kind.name] = rows[i]
+end
+local all = { (ask('LLEN', KEYS[1]) or 0) + (ask('ZCARD', KEYS[2]) or 0) }
+for state = 2, 3 do
+  local key = KEYS[state + 1]
+  all[state] = ask('ZCARD', key) or 0
+  for _, id in ipairs(ask('ZREVRANGE', key, 0, most - 1) or {}) do
+    local size = ask('HSTRLEN', ARGV[1] .. id, 'name')
+    local name = size and size < 40 and ask('HGET', ARGV[1] .. id, 'name')
+    local row = name and place[name]
+    if row then row[state] = row[state] + 1 end
+  end
+end
+rows[#rows + 1] = all
+return rows`;
+
+/**
+ * How many vessel-days of each kind stand in the queue, in one round trip and without reading it: those that wait are told
+ * apart by where they stand, and of those that are delayed or have failed a bounded number is looked at. `redis`: a
+ * connection that fails while Redis is away. Throws what Redis throws.
+ */
+export async function countKinds(redis: Pick<Redis, 'eval'>, queue: Queue): Promise<readonly KindCount[]> {
+  const keys = ['wait', 'prioritized', 'delayed', 'failed'].map((end) => queue.toKey(end));
+  const kinds = QUEUED_KINDS.map((name) => ({ name, priority: PRIORITY[name] }));
+  const args = [queue.toKey(''), JSON.stringify(kinds), KINDS_COUNTED_AT_MOST, SCORES];
+  const answer = (await redis.eval(COUNT, keys.length, ...keys, ...args)) as unknown[];
+  const countOf = (kind: string, row: unknown): KindCount => {
+    const [waiting = 0, delayed = 0, failed = 0] = row as number[];
+    return { kind, waiting, delayed, failed };
+  };
+  const all = countOf('other', answer.pop());
+  const named = QUEUED_KINDS.map((kind, index) => countOf(kind, answer[index]));
+  const rest = (of: 'waiting' | 'delayed' | 'failed') =>
+    Math.max(0, all[of] - named.reduce((sum, each) => sum + each[of], 0));
+  const other = { kind: 'other', waiting: rest('waiting'), delayed: rest('delayed'), failed: rest('failed') };
+  return other.waiting + other.delayed + other.failed > 0 ? [...named, other] : named;
 }

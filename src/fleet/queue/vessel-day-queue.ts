@@ -10,8 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
-import { PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
-import { createQueueReader } from './read-queue.ts';
+import { createQueueReader, PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
 
 export type { QueuedDay, QueuedKind } from './queued-day.ts';
@@ -26,24 +25,11 @@ export interface DeadLetter {
   readonly mayPass: boolean;
 }
 
-/** A vessel-day of the queue. */
-interface FoundDay {
-  readonly queued: QueuedDay;
-  /** `waiting`: its turn comes; `delayed`: it waits for a time; `failed`: in the failed set. */
-  readonly state: 'waiting' | 'delayed' | 'active' | 'failed';
-}
-
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
-/** What BullMQ calls them; others are of jobs that are about to leave. */
-const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
-  waiting: 'waiting',
-  prioritized: 'waiting',
-  delayed: 'delayed',
-  active: 'active',
-  failed: 'failed',
-};
+/** Others are of jobs that are about to leave. */
+const FOUND_STATES = ['waiting', 'delayed', 'active', 'failed'] as const;
 
 export const QUEUE_NAME = 'vessel-days';
 /** Commands in one round trip. */
@@ -113,11 +99,12 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: 
       ]);
       return { queued, failed };
     },
-    /** The vessel-day as it stands in the queue; undefined where it is not there. */
-    async find(day: VesselDay): Promise<FoundDay | undefined> {
+    /** Undefined where it is not in the queue. `waiting`: its turn comes; `delayed`: it waits for a time. */
+    async find(day: VesselDay) {
       const id = formatVesselDay(day);
       const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
-      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      const word = job && (await bull.getJobState(id));
+      const state = FOUND_STATES.find((one) => one === (word === 'prioritized' ? 'waiting' : word));
       return job && state && { queued: job.day, state };
     },
     /** Add vessel-days; one that is there already stays as it is. */

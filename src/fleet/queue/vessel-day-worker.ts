@@ -15,32 +15,23 @@ import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
-import { type QueuedDay, readQueuedDay } from './queued-day.ts';
-import { NOT_A_DAY } from './read-queue.ts';
+import { NOT_A_DAY, type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
 import { createExclusiveRun, createSlots } from './slots.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
 /** Times that tests shorten. */
-export interface WorkerTimings {
+export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;
+const WORKER_TIMINGS = {
   /** A job whose lock was not renewed for so long belongs to nobody any more. */
-  readonly lockMs: number;
-  /** Between looks for such jobs. */
-  readonly stalledCheckMs: number;
-  readonly countAgainDelaysMs: readonly number[];
-  readonly backoffMs: (attemptsMade: number, random: Random) => number;
-  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
-  readonly maxWaitMs: number;
-  /** How long `stop` waits for vessel-days to be handed back. */
-  readonly stopMs: number;
-}
-
-const WORKER_TIMINGS: WorkerTimings = {
   lockMs: 30_000,
+  /** Between looks for such jobs. */
   stalledCheckMs: 30_000,
-  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS,
+  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS as readonly number[],
   backoffMs,
+  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
   maxWaitMs: 7_200_000,
+  /** How long `stop` waits for vessel-days to be handed back. */
   stopMs: 20_000,
 };
 
@@ -224,8 +215,6 @@ function createPauses(worker: Worker) {
 }
 
 function workersDied(day: QueuedDay, times: number): DataError {
-  return new DataError(
-    WORKERS_DIED,
-    `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`,
-  );
+  const text = `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`;
+  return new DataError(WORKERS_DIED, text);
 }

@@ -10,20 +10,19 @@
  */
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
-import {
-  type Checkpoint,
-  type ClaimFile,
-  type Clock,
-  formatVesselDay,
-  type Log,
-  NO_LONGER,
-  type OpenCheckpoint,
-  type ProcessId,
-  type Receipt,
-  type SealedDay,
-  type TableChange,
-  type VesselDay,
+import type {
+  Checkpoint,
+  ClaimFile,
+  Clock,
+  Log,
+  OpenCheckpoint,
+  ProcessId,
+  Receipt,
+  SealedDay,
+  TableChange,
+  VesselDay,
 } from '../../core/model/index.ts';
+import { formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';
@@ -35,7 +34,6 @@ import { CLAIM_FILE, readFile } from '../shapes.ts';
 
 const HEARTBEAT_MS = 15_000;
 
-/** A claim's file as its owner has it. */
 export type OwnClaimFile = Omit<ClaimFile, 'checkpoint'> & { readonly checkpoint: OpenCheckpoint | null };
 
 export interface ListedClaim {
@@ -55,9 +53,7 @@ export interface ClaimPorts {
   readonly clock: Clock;
   readonly self: ProcessId;
   readonly log: Log;
-  /** The job's table, in a delta lake. */
   readonly table?: JobTable | undefined;
-  /** Told of the receipts that are written. */
   readonly journal?: IndexJournal | undefined;
 }
 
@@ -158,12 +154,10 @@ export class Claim {
     return this.#replaces.object;
   }
 
-  /** The job's table, in a delta lake. */
   get table(): JobTable | undefined {
     return this.#ports.table;
   }
 
-  /** The files that this attempt may replace in the table. */
   get replacedFiles(): TableChange['remove'] {
     return this.#replaces.files;
   }

@@ -2,14 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { DataError, FencedError } from '../../core/errors.ts';
-import {
-  type ClaimFile,
-  type Clock,
-  formatVesselDay,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import { isKnownDead } from '../../core/process/process-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
@@ -23,7 +17,6 @@ const CLAIM_STALE_MS = 60_000;
 /** How far the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
 const CLOCK_SKEW_MS = 300_000;
 
-/** A claim and its content, or what is wrong with that. */
 export type FoundClaim = ListedClaim & { readonly version: Version } & (
     | { readonly file: ClaimFile; readonly damage?: undefined }
     | { readonly file?: undefined; readonly damage: DataError }
@@ -39,7 +32,6 @@ async function listClaims(store: Pick<ObjectStore, 'list'>, prefix: string): Pro
   return claims;
 }
 
-/** The vessel-days that have a claim, of a job or of all. */
 export async function claimedDays(store: Pick<ObjectStore, 'list'>, job?: string): Promise<VesselDay[]> {
   const claims = await listClaims(store, keyPrefix('claim', job));
   return [...new Map(claims.map(({ day }) => [formatVesselDay(day), day])).values()];
@@ -73,17 +65,6 @@ export async function readClaim(
     if (!(error instanceof DataError)) throw error;
     return { ...claim, damage: error };
   }
-}
-
-/** The claim files of a vessel-day, the highest epoch first. Throws DataError `damaged-file`. */
-export async function readClaims(
-  store: Pick<ObjectStore, 'list' | 'get'>,
-  day: VesselDay,
-): Promise<ClaimFile[]> {
-  return (await findClaims(store, day)).map(({ file, damage }) => {
-    if (file === undefined) throw damage;
-    return file;
-  });
 }
 
 /** When the owner last said that it lives, as far as that can be: 0 for a time that has not come yet. */
@@ -134,9 +115,7 @@ interface ClaimOptions {
   readonly takeover: boolean;
 }
 
-/** What a new owner found. */
 export interface Inheritance {
-  /** The receipt of the last published day, if any. */
   readonly receipt: Receipt | undefined;
   /** The furthest predecessor's file, if it got anywhere and was made with the same settings. */
   readonly predecessor: ClaimFile | undefined;
@@ -160,7 +139,11 @@ export async function takeClaim(
   let highest = 0;
   for (let round = 0; round < 10; round++) {
     const before = await readReceipt(store, day);
-    const file = newClaimFile(ports, options, 1 + Math.max(before?.epoch ?? 0, highest));
+    const file: OwnClaimFile = {
+      ...{ claimVersion: 1, epoch: 1 + Math.max(before?.epoch ?? 0, highest), attempt: randomUUID() },
+      ...{ owner: ports.self, settingsHash: options.settingsHash, heartbeatMs: ports.clock.nowMs() },
+      ...{ checkpoint: null, sealed: null },
+    };
     const key = claimKey(day, file.epoch);
     const version = await store.putIf(key, jsonBytes(file), null);
     const withdraw = async () => {
@@ -192,23 +175,6 @@ export async function takeClaim(
     'running-elsewhere',
     `${formatVesselDay(day)}: other processes keep claiming it; let them finish, or stop them and run again`,
   );
-}
-
-function newClaimFile(
-  { self, clock }: ClaimPorts,
-  { settingsHash }: ClaimOptions,
-  epoch: number,
-): OwnClaimFile {
-  return {
-    claimVersion: 1,
-    epoch,
-    attempt: randomUUID(),
-    owner: self,
-    settingsHash,
-    heartbeatMs: clock.nowMs(),
-    checkpoint: null,
-    sealed: null,
-  };
 }
 
 /** Throws FencedError `running-elsewhere` when one of the claims has a live owner, DataError when one is damaged. */

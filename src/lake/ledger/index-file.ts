@@ -4,16 +4,14 @@
  */
 import { crc32 } from 'node:zlib';
 import { createTurns } from '../../core/concurrency.ts';
-import type { Receipt } from '../../core/model/index.ts';
-import { MICROS_PER_MILLI, momentText } from '../../core/model/index.ts';
+import { MICROS_PER_MILLI } from '../../core/model/index.ts';
 import type { FlatFile } from '../../parquet/read/flat-file.ts';
 import { openFlatFile } from '../../parquet/read/flat-file.ts';
 import type { LeafColumn } from '../../parquet/write/leaf-column.ts';
 import type { SchemaElement } from '../../parquet/write/plain-file.ts';
 import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
-import { detailKey } from '../keys.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
-import { COLUMNS, MADE_OF } from './indexed-receipt.ts';
+import { COLUMNS } from './indexed-receipt.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { isSameReceipt } from './ledger.ts';
 
@@ -42,7 +40,6 @@ const SCHEMA: readonly SchemaElement[] = (() => {
   });
   return [{ name: 'schema', num_children: leaves.length }, ...leaves];
 })();
-/** The same for the reader. */
 const QUESTIONS = SCHEMA.slice(1).map(({ name, type, logical_type: logical }) => ({
   name,
   kind:
@@ -63,7 +60,7 @@ function inOrder(a: IndexRow, b: IndexRow): number {
 /** An index of these receipts; others in the thread have their turn meanwhile. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
   const rows = [...all].sort(inOrder);
-  return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null);
+  return packColumns(job, rows.length, (name) => (at) => rows[at]![name] ?? null);
 }
 
 /** `columnOf` says one column after the other: of the unpacked ones only one is in memory. */
@@ -119,15 +116,14 @@ export async function unpackIndex<M extends IndexedMember>(
   const { receipts, read } = openIndex(job, bytes);
   const turn = createTurns();
   const columns = new Map<ColumnName, ReadValue>();
-  const needed: readonly ColumnName[] = ['vessel', 'date', 'listedBytes', 'tag'];
-  for (const name of [...needed, ...members.flatMap((one) => MADE_OF[one] ?? [one as ColumnName])]) {
-    if (!columns.has(name)) columns.set(name, read(name));
+  for (const name of ['vessel', 'date', 'listedBytes', 'tag', ...members] as const) {
+    columns.set(name, read(name));
     await turn();
   }
   const column = <T>(name: ColumnName) => columns.get(name) as (at: number) => T;
   const [vessel, date] = [column<string>('vessel'), column<string>('date')];
   const [sizeBytes, tag] = [column<number>('listedBytes'), column<string>('tag')];
-  const readers = members.map((member) => [member, readMember(job, member, column)] as const);
+  const readers = members.map((member) => [member, column<unknown>(member)] as const);
   const ranges = rangesByDate(receipts, date, vessel);
   return {
     receipts,
@@ -138,41 +134,11 @@ export async function unpackIndex<M extends IndexedMember>(
       const row: Record<string, unknown> = { job, vessel: vessel(at), date: date(at) };
       for (const [member, valueAt] of readers) {
         const value = valueAt(at);
-        if (value !== undefined) row[member] = value;
+        if (value !== null) row[member] = value;
       }
       return row as unknown as IndexedPart<M>;
     },
   };
-}
-
-/** A member of each row; undefined where a receipt has none. */
-function readMember(
-  job: string,
-  member: IndexedMember,
-  column: <T>(name: ColumnName) => (at: number) => T,
-): ReadValue {
-  if (member === 'source') {
-    const [rowsAt, askedAt] = [column<number | null>('sourceRows'), column<number | null>('askedAt')];
-    const digestAt = column<string | null>('totalsSha256');
-    return (at): Receipt['source'] => {
-      const [rows, asked, totalsSha256] = [rowsAt(at), askedAt(at), digestAt(at)];
-      if (rows === null || asked === null) return null;
-      return { rows, askedAt: momentText(asked), ...(totalsSha256 !== null && { totalsSha256 }) };
-    };
-  }
-  if (member === 'detail') {
-    const [digestAt, keyAt] = [column<string | null>('detailSha256'), column<string | null>('detailKey')];
-    const [vessel, date] = [column<string>('vessel'), column<string>('date')];
-    return (at): Receipt['detail'] => {
-      const sha256 = digestAt(at);
-      const key = () => keyAt(at) ?? detailKey({ job, vessel: vessel(at), date: date(at) });
-      return sha256 === null ? null : { key: key(), sha256 };
-    };
-  }
-  const [name] = MADE_OF[member] ?? [member as ColumnName];
-  const valueAt = column<unknown>(name!);
-  if (member === name && COLUMNS[name].kind === 'moment') return (at) => momentText(valueAt(at) as number);
-  return (at) => valueAt(at) ?? undefined;
 }
 
 type Range = readonly [from: number, to: number];
@@ -218,9 +184,8 @@ function expectThat(isSo: boolean, name: string): void {
   if (!isSo) throw new Error(`its column ${name} has other values than it can have`);
 }
 
-/** Throws Error for a value that a column cannot have. */
 function readColumn(file: FlatFile, name: ColumnName): ReadValue {
-  const { kind, isRight, isOptional }: Column = COLUMNS[name];
+  const { kind, isRight, isOptional = false } = COLUMNS[name];
   const { rows } = file;
   if (kind === 'number' || kind === 'moment') {
     const numbers = file.numbers(name);

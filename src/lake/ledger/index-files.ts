@@ -1,11 +1,12 @@
 /**
- * The index of a month as it lies in the store: one object, and pieces of those who publish. What older versions left is passed
- * over, and goes when the index is written.
+ * The index of a month as it lies in the store: one object, and pieces of those who publish. What
+ * cannot be read, as what older versions left, is passed over, and goes when the index is written.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { DataError, messageOf } from '../../core/errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
+import { unlessDamaged } from '../json.ts';
 import { indexKey, indexPrefix } from '../keys.ts';
 import type { UnpackedIndex } from './index-file.ts';
 import type { IndexedMember } from './indexed-receipt.ts';
@@ -21,7 +22,6 @@ interface IndexPlace {
   readonly log: Log;
 }
 
-/** An index, or a piece of one, as it lies in the store. */
 interface IndexFile {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -33,25 +33,14 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
   for await (const { key } of store.list(indexPrefix(job, month))) keys.push(key);
   const main = indexKey(job, month);
   const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
-  const found = new Map<string, Uint8Array>();
+  const found: (IndexFile | undefined)[] = [];
   // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
-  await forEachAtOnce(inOrder, GETS_AT_ONCE, async (key) => {
-    try {
-      const bytes = isOfOlder(key) ? NO_BYTES : (await store.get(key))?.bytes;
-      if (bytes !== undefined) found.set(key, bytes);
-    } catch (error) {
-      // Larger than anything of ours.
-      if (!(error instanceof DataError)) throw error;
-    }
+  await forEachAtOnce([...inOrder.entries()], GETS_AT_ONCE, async ([at, key]) => {
+    const object = await unlessDamaged(store.get(key));
+    found[at] = object && { key, bytes: object.bytes };
   });
-  return inOrder.flatMap((key) => {
-    const bytes = found.get(key);
-    return bytes === undefined ? [] : [{ key, bytes }];
-  });
+  return found.filter((file) => file !== undefined);
 }
-
-const NO_BYTES = new Uint8Array(0);
-const isOfOlder = (key: string) => key.endsWith('.columns') || key.endsWith('.ndjson.gz');
 
 /** What is enough to write an index anew: its rows are read again then, a column at a time. */
 export interface KnownIndex {
@@ -65,7 +54,6 @@ export interface OpenIndex<M extends IndexedMember> extends KnownIndex {
   readonly index: UnpackedIndex<M> | undefined;
 }
 
-/** What is known of a month, without what is damaged. */
 export async function openIndexes<M extends IndexedMember>(
   question: IndexPlace & { readonly members: readonly M[] },
   month: string,
@@ -81,7 +69,6 @@ async function openIndex<M extends IndexedMember>(
   file: IndexFile,
 ): Promise<OpenIndex<M>> {
   const { key, bytes } = file;
-  if (isOfOlder(key)) return { file, index: undefined, isKnown: undefined };
   try {
     const { unpackIndex } = await loadIndexFile();
     const index = await unpackIndex(job, bytes, members);

@@ -21,18 +21,9 @@ const PIECE_RECEIPTS = 512;
 /** A store that hangs would keep a process that has ended for longer than a reader needs to read the receipts. */
 const CLOSE_MS = 10_000;
 
-export interface IndexJournal {
-  /** To be told of every receipt that this process has written. */
-  note(receipt: Receipt, written: ReceiptVersion): void;
-  /** What is left is written, as far as that is soon done. */
-  close(): Promise<void>;
-}
+export type IndexJournal = ReturnType<typeof createIndexJournal>;
 
-export function createIndexJournal(
-  store: Pick<ObjectStore, 'put'>,
-  log: Log,
-  clock: Clock = systemClock,
-): IndexJournal {
+export function createIndexJournal(store: Pick<ObjectStore, 'put'>, log: Log, clock: Clock = systemClock) {
   const rowsOf = new Map<string, IndexRow[]>();
   const writing = new Set<Promise<void>>();
 
@@ -50,7 +41,8 @@ export function createIndexJournal(
   }
 
   return {
-    note(receipt, written) {
+    /** To be told of every receipt that this process has written. */
+    note(receipt: Receipt, written: ReceiptVersion): void {
       const row = toIndexRow(receipt, written);
       if (!isIndexable(row)) return;
       const month = `${row.job}/${row.date.slice(0, 7)}`;
@@ -62,7 +54,8 @@ export function createIndexJournal(
       const write = writePiece(rows).finally(() => writing.delete(write));
       writing.add(write);
     },
-    async close() {
+    /** What is left is written, as far as that is soon done. */
+    async close(): Promise<void> {
       const writeRest = async () => {
         for (const rows of rowsOf.values()) if (rows.length >= INDEX_WORTH_RECEIPTS) await writePiece(rows);
         await Promise.all(writing);

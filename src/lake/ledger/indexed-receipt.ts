@@ -1,37 +1,44 @@
 /** What the index keeps of each receipt, and the columns that it is kept in. */
 import type { Moment, Receipt } from '../../core/model/index.ts';
 import { toMoment } from '../../core/model/index.ts';
-import { detailKey } from '../keys.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
 import type { ReceiptVersion } from './ledger.ts';
 
-/** What the index keeps of a receipt. */
-type IndexedReceipt = Pick<
-  Receipt,
-  | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'startedAt' | 'finishedAt')
-  | ('dataset' | 'series' | 'source' | 'detail' | 'selectedSeries' | 'remark' | 'warnings' | 'unlisted')
-> & {
+/** A receipt in the index. */
+export interface IndexRow
+  extends Pick<
+    Receipt,
+    | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'dataset' | 'series')
+    | ('selectedSeries' | 'remark' | 'warnings' | 'unlisted')
+  > {
   /** Absent where there are no rows. */
   readonly firstTimestamp?: string;
   readonly lastTimestamp?: string;
   /** Of the published object; 0 where there is none. */
   readonly objectBytes: number;
-  /** `startedAt` and `finishedAt`, for those who read hundreds of thousands. */
   readonly started: Moment;
   readonly finished: Moment;
-};
-export type IndexedMember = Exclude<keyof IndexedReceipt, 'job' | 'vessel' | 'date'>;
+  /** Readings as the source counted them, and the digest of its totals. */
+  readonly sourceRows?: number;
+  readonly totalsSha256?: string;
+  readonly detailSha256?: string;
+  /** What the receipt was listed as when it was read. */
+  readonly listedBytes: number;
+  readonly tag: string;
+}
 
-/** A receipt in the index, and what it was listed as when it was read. */
-export type IndexRow = IndexedReceipt & { readonly listed: ReceiptVersion };
+/** What can be asked of the index, besides whose a receipt is. */
+export type IndexedMember = Exclude<keyof IndexRow, 'job' | 'vessel' | 'date' | 'listedBytes' | 'tag'>;
 
-export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
+/** The rows of an index, with those members alone that were asked for. */
+export type IndexedPart<M extends IndexedMember> = Pick<IndexRow, M | 'job' | 'vessel' | 'date'>;
+
+export function toIndexRow(receipt: Receipt, { sizeBytes: listedBytes, tag }: ReceiptVersion): IndexRow {
   const { job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt } = receipt;
   const { source, detail, selectedSeries, remark, warnings, unlisted, object } = receipt;
   const { dataset, series, firstTimestamp, lastTimestamp } = receipt;
   return {
-    ...{ job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt, source, detail },
-    ...{ dataset, series },
+    ...{ job, vessel, date, epoch, settingsHash, proof, rows, dataset, series, listedBytes, tag },
     ...(firstTimestamp !== null && { firstTimestamp }),
     ...(lastTimestamp !== null && { lastTimestamp }),
     ...(selectedSeries !== undefined && { selectedSeries }),
@@ -40,8 +47,18 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
     ...(unlisted !== undefined && { unlisted }),
     objectBytes: object?.sizeBytes ?? 0,
     ...{ started: toMoment(startedAt), finished: toMoment(finishedAt) },
-    listed: { sizeBytes: listed.sizeBytes, tag: listed.tag },
+    ...(source !== null && { sourceRows: source.rows }),
+    ...(source?.totalsSha256 !== undefined && { totalsSha256: source.totalsSha256 }),
+    ...(detail !== null && { detailSha256: detail.sha256 }),
   };
+}
+
+/** What was asked of a receipt that was fetched. */
+export function partOf<M extends IndexedMember>(row: IndexRow, members: readonly M[]): IndexedPart<M> {
+  const { job, vessel, date } = row;
+  const part: Record<string, unknown> = { job, vessel, date };
+  for (const member of members) if (row[member] !== undefined) part[member] = row[member];
+  return part as unknown as IndexedPart<M>;
 }
 
 const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
@@ -52,9 +69,8 @@ function isIndexedMoment(moment: unknown): boolean {
 }
 
 /** May a receipt be in an index? Without a tag nobody could tell later whether it was replaced. */
-export function isIndexable({ started, finished, source, listed }: IndexRow): boolean {
-  const asked = source === null ? finished : toMoment(source.askedAt);
-  return listed.tag !== '' && [started, finished, asked].every(isIndexedMoment);
+export function isIndexable({ started, finished, tag }: IndexRow): boolean {
+  return tag !== '' && isIndexedMoment(started) && isIndexedMoment(finished);
 }
 
 /**
@@ -62,66 +78,42 @@ export function isIndexable({ started, finished, source, listed }: IndexRow): bo
  * `json`: any value as JSON, of which few are there.
  */
 export interface Column {
-  readonly of: (row: IndexRow) => unknown;
-  readonly isRight: (value: unknown) => boolean;
   readonly kind: 'text' | 'repeated' | 'number' | 'moment' | 'json';
-  /** May have no value; null stands for it. */
-  readonly isOptional: boolean;
+  readonly isRight: (value: unknown) => boolean;
+  readonly isOptional?: boolean;
 }
 
-const right = (member: string) => (RECEIPT[member] ?? RECEIPT_ADDED[member])![0];
-const column = (kind: Column['kind'], isRight: Column['isRight'], of: Column['of']): Column => ({
-  ...{ kind, isRight, of, isOptional: false },
-});
-const optional = (...[kind, isRight, of]: Parameters<typeof column>): Column => ({
-  ...{ kind, isRight, of, isOptional: true },
-});
 /** A member of the receipt as it is. */
-const member = (name: Exclude<IndexedMember, 'objectBytes' | 'started' | 'finished'>, kind: Column['kind']) =>
-  column(kind, right(name), (row) => row[name]);
-const optionalMember = (...[name, kind]: Parameters<typeof member>): Column => ({
-  ...member(name, kind),
-  isOptional: true,
+const member = (name: string, kind: Column['kind']): Column => ({
+  ...{ kind, isRight: (RECEIPT[name] ?? RECEIPT_ADDED[name])![0] },
 });
+const optional = (column: Column): Column => ({ ...column, isOptional: true });
+const COUNT: Column = { kind: 'number', isRight: isCount };
+const MOMENT: Column = { kind: 'moment', isRight: isIndexedMoment };
+const SHA256 = optional({ kind: 'text', isRight: isSha256 });
 
-export const COLUMNS = {
-  vessel: column('repeated', right('vessel'), ({ vessel }) => vessel),
-  date: column('repeated', right('date'), ({ date }) => date),
-  listedBytes: column('number', isCount, ({ listed }) => listed.sizeBytes),
-  tag: column('text', isText, ({ listed }) => listed.tag),
+export const COLUMNS: Readonly<Record<Exclude<keyof IndexRow, 'job'>, Column>> = {
+  vessel: member('vessel', 'repeated'),
+  date: member('date', 'repeated'),
+  listedBytes: COUNT,
+  tag: { kind: 'text', isRight: isText },
   epoch: member('epoch', 'number'),
   settingsHash: member('settingsHash', 'repeated'),
   proof: member('proof', 'repeated'),
   rows: member('rows', 'number'),
-  objectBytes: column('number', isCount, ({ objectBytes }) => objectBytes),
-  startedAt: column('moment', isIndexedMoment, ({ started }) => started),
-  finishedAt: column('moment', isIndexedMoment, ({ finished }) => finished),
+  objectBytes: COUNT,
+  started: MOMENT,
+  finished: MOMENT,
   dataset: member('dataset', 'repeated'),
   series: member('series', 'number'),
-  firstTimestamp: optionalMember('firstTimestamp', 'text'),
-  lastTimestamp: optionalMember('lastTimestamp', 'text'),
-  selectedSeries: optionalMember('selectedSeries', 'number'),
-  unlisted: optionalMember('unlisted', 'json'),
-  remark: optionalMember('remark', 'json'),
-  warnings: optionalMember('warnings', 'json'),
-  sourceRows: optional('number', isCount, ({ source }) => source?.rows),
-  askedAt: optional('moment', isIndexedMoment, ({ source }) => source && toMoment(source.askedAt)),
-  totalsSha256: optional('text', isSha256, ({ source }) => source?.totalsSha256),
-  detailSha256: optional('text', isSha256, ({ detail }) => detail?.sha256),
-  /** Where it is not the usual one. */
-  detailKey: optional('text', isText, (row) =>
-    row.detail?.key === detailKey(row) ? undefined : row.detail?.key,
-  ),
-} as const satisfies Record<string, Column>;
-export type ColumnName = keyof typeof COLUMNS;
-
-/** Members that are put together from other columns than that of their name. */
-export const MADE_OF: Readonly<Partial<Record<IndexedMember, readonly ColumnName[]>>> = {
-  started: ['startedAt'],
-  finished: ['finishedAt'],
-  source: ['sourceRows', 'askedAt', 'totalsSha256'],
-  detail: ['detailSha256', 'detailKey'],
+  firstTimestamp: optional(member('firstTimestamp', 'text')),
+  lastTimestamp: optional(member('lastTimestamp', 'text')),
+  selectedSeries: optional(member('selectedSeries', 'number')),
+  unlisted: optional(member('unlisted', 'json')),
+  remark: optional(member('remark', 'json')),
+  warnings: optional(member('warnings', 'json')),
+  sourceRows: optional(COUNT),
+  totalsSha256: SHA256,
+  detailSha256: SHA256,
 };
-
-/** The rows of an index, with those members alone that were asked for. */
-export type IndexedPart<M extends IndexedMember> = Pick<IndexedReceipt, M | 'job' | 'vessel' | 'date'>;
+export type ColumnName = keyof typeof COLUMNS;

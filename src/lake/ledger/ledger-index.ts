@@ -18,8 +18,8 @@ import { DayMap } from './day-map.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
-import { isIndexable, toIndexRow } from './indexed-receipt.ts';
-import type { ListedVessel } from './ledger.ts';
+import { isIndexable, partOf, toIndexRow } from './indexed-receipt.ts';
+import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { listVessels, parseReceipt } from './ledger.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
@@ -29,14 +29,12 @@ const GETS_AT_ONCE = 32;
 /** So many are fetched before more are listed, and kept as rows before they are packed: a kilobyte each. */
 const FETCHED_AT_ONCE = 8_192;
 
-/** What is asked, but for what becomes of each receipt. */
 interface LedgerQuestion<M extends IndexedMember> {
   readonly store: ObjectStore;
   readonly job: string;
   readonly dates: readonly string[];
-  /** Absent: every vessel. */
   readonly vessels?: ReadonlySet<string>;
-  /** What is asked of each receipt. */
+  /** What is asked of each receipt, and kept of it. */
   readonly members: readonly M[];
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
@@ -44,13 +42,12 @@ interface LedgerQuestion<M extends IndexedMember> {
 }
 
 interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
-  /** Given each receipt once, those of a date in no order. */
-  readonly take: (receipt: IndexedPart<M>) => void;
+  /** Given each receipt once, those of a date in no order, and what it was listed as. */
+  readonly take: (receipt: IndexedPart<M>, listed: ReceiptVersion) => void;
   /** Has the caller the receipts of this date, as they are listed? Then they are not read. */
   readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
 }
 
-/** How the receipts were read. */
 export interface LedgerReading {
   /** Receipts that cannot be read. */
   readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
@@ -59,20 +56,19 @@ export interface LedgerReading {
   fetched: number;
 }
 
-export interface LedgerAnswer<T> extends LedgerReading {
-  readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;
+interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
+  readonly receipts: Pick<DayMap<IndexedPart<M>>, 'get' | 'size' | 'values'>;
 }
 
 /**
- * The receipts of a job on some dates; of each what `project` keeps of it. Memory: that, the lists of some dates, the index
- * of one month, and some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
+ * The receipts of a job on some dates. Memory: what is asked of each, the lists of some dates, the index of one month, and
+ * some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
  */
-export async function readLedger<M extends IndexedMember, T>({
-  project,
-  ...question
-}: LedgerQuestion<M> & { readonly project: (receipt: IndexedPart<M>) => T }): Promise<LedgerAnswer<T>> {
-  const receipts = new DayMap<T>();
-  const take = (receipt: IndexedPart<M>) => receipts.set(receipt, project(receipt));
+export async function readLedger<M extends IndexedMember>(
+  question: LedgerQuestion<M>,
+): Promise<LedgerAnswer<M>> {
+  const receipts = new DayMap<IndexedPart<M>>();
+  const take = (receipt: IndexedPart<M>) => receipts.set(receipt, receipt);
   return { receipts, ...(await scanLedger({ ...question, take })) };
 }
 
@@ -104,12 +100,6 @@ interface MonthState {
 
 type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
 
-/** What the store lists of a date. */
-interface ListedDate {
-  readonly date: string;
-  readonly listed: readonly ListedVessel[];
-}
-
 /** The indexes that were opened for it, without their rows: who writes has a column of all of them in memory. */
 async function readMonth<M extends IndexedMember>(
   scan: LedgerScan<M>,
@@ -122,14 +112,14 @@ async function readMonth<M extends IndexedMember>(
     opening ??= openIndexes(scan, month);
     return opening;
   };
-  let unmatched: ListedDate[] = [];
+  let unmatched: (readonly [date: string, listed: readonly ListedVessel[]])[] = [];
   let wanted = 0;
   const turn = createTurns();
   const matchAll = async (indexes: readonly OpenIndex<M>[]) => {
     const all = unmatched;
     unmatched = [];
-    for (const one of all) {
-      matchDate(scan, one, indexes, state);
+    for (const [date, listed] of all) {
+      matchDate(scan, date, listed, indexes, state);
       await turn();
     }
   };
@@ -138,7 +128,7 @@ async function readMonth<M extends IndexedMember>(
       const listed = await listVessels(scan.store, scan.job, date);
       if (scan.isKnown?.(date, listed) === true) return;
       for (const { vessel } of listed) if (scan.vessels?.has(vessel) !== false) wanted++;
-      unmatched.push({ date, listed });
+      unmatched.push([date, listed]);
       // As soon as may be: a list is larger than what is kept of its receipts.
       if (wanted >= INDEX_WORTH_RECEIPTS) await matchAll(await open());
     });
@@ -153,7 +143,8 @@ async function readMonth<M extends IndexedMember>(
 /** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
 function matchDate<M extends IndexedMember>(
   { vessels, take }: LedgerScan<M>,
-  { date, listed }: ListedDate,
+  date: string,
+  listed: readonly ListedVessel[],
   indexes: readonly OpenIndex<M>[],
   { looked, fresh, reading }: MonthState,
 ): void {
@@ -172,7 +163,7 @@ function matchDate<M extends IndexedMember>(
       if (at === to || index.vessel(at) !== receipt.vessel || !index.isSame(at, receipt)) continue;
       cursor.isKnown[at] = 1;
       if (isWanted && !isFound) {
-        take(index.row(at));
+        take(index.row(at), receipt);
         reading.fromIndex++;
       }
       isFound = true;
@@ -184,7 +175,7 @@ function matchDate<M extends IndexedMember>(
 
 /** Fetch the fresh receipts; as rows of the index, as far as they can be read and known again. */
 async function fetchReceipts<M extends IndexedMember>(
-  { store, job, take, writeIndex }: LedgerScan<M>,
+  { store, job, members, take, writeIndex }: LedgerScan<M>,
   state: MonthState,
 ): Promise<void> {
   const { reading } = state;
@@ -198,7 +189,7 @@ async function fetchReceipts<M extends IndexedMember>(
       // It may have been removed since it was listed.
       if (object === undefined) return;
       const row = toIndexRow(parseReceipt(object.bytes, key), listed);
-      take({ ...row, ...day });
+      take(partOf(row, members), listed);
       reading.fetched++;
       if (writeIndex && isIndexable(row)) state.rows.push(row);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../../core
 import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../../core/model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, parseJson } from '../json.ts';
-import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from '../keys.ts';
+import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey } from '../keys.ts';
 import {
   checkedFile,
   DETAIL,
@@ -31,7 +31,6 @@ export interface Detail {
   readonly select?: readonly string[];
 }
 
-/** The receipt of a vessel-day, or undefined when it was never published. */
 export async function readReceipt(
   store: Pick<ObjectStore, 'get'>,
   day: VesselDay,
@@ -39,7 +38,6 @@ export async function readReceipt(
   return (await findReceipt(store, day))?.receipt;
 }
 
-/** A receipt with the version of its file. */
 export async function findReceipt(
   store: Pick<ObjectStore, 'get'>,
   day: VesselDay,
@@ -66,15 +64,14 @@ export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unkno
   return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
 
-/** A receipt in a list of the store. */
 interface ListedReceipt extends ListedObject {
   readonly day: VesselDay;
 }
 
-/** The receipts of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
+/** The receipts of the lake, of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
 export async function* listReceipts(
   store: Pick<ObjectStore, 'list'>,
-  job: string,
+  job?: string,
   date?: string,
 ): AsyncGenerator<ListedReceipt> {
   for await (const object of store.list(keyPrefix('receipt', job, date))) {
@@ -89,18 +86,16 @@ export async function listVessels(
   job: string,
   date: string,
 ): Promise<ListedVessel[]> {
-  const parse = receiptVesselParser(job, date);
   const found: ListedVessel[] = [];
   for await (const page of store.listPages(keyPrefix('receipt', job, date))) {
     for (const { key, sizeBytes, tag } of page) {
-      const vessel = parse(key);
-      if (vessel !== undefined) found.push({ key, vessel, sizeBytes, tag });
+      const day = parseReceiptKey(key);
+      if (day !== undefined) found.push({ key, vessel: day.vessel, sizeBytes, tag });
     }
   }
   return found;
 }
 
-/** A receipt in a list of its date. */
 export type ListedVessel = Pick<ListedObject, 'key' | 'sizeBytes' | 'tag'> & Pick<VesselDay, 'vessel'>;
 
 /** What a receipt was read under: by it a later list tells whether it is another one now. */
@@ -114,11 +109,9 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
 /** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
 const DETAIL_LEVEL = 4;
 
-/** What a detail is made of. */
 interface CountedDetail {
   readonly ours: DayCounts;
   readonly source: DayCounts | null;
-  /** Time series id → name. */
   readonly series?: ReadonlyMap<string, string | null>;
   readonly select?: readonly string[];
 }
@@ -179,7 +172,7 @@ export async function readUnnamedDetail(store: ObjectStore, day: VesselDay): Pro
 }
 
 /** Counts as they should be; undefined for anything else, which verify tells. */
-function parseDetail(text: Uint8Array, key: string): Detail | undefined {
+export function parseDetail(text: Uint8Array, key: string): Detail | undefined {
   try {
     return parseFile<Detail>(text, key, DETAIL_ADDED, { needed: DETAIL });
   } catch (error) {
@@ -199,7 +192,6 @@ export function noteBytes(note: Note): Uint8Array {
   return jsonBytes(checkedFile<Note>(cleanNote(note), noteKey(note), NOTE_FILE), 2);
 }
 
-/** Throws what `noteBytes` and the store throw. */
 export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
   await store.put(noteKey(note), noteBytes(note));
 }

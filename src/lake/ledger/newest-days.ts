@@ -1,9 +1,10 @@
-/** Which days each vessel of a job has published, and which of them is the newest: by the keys of the receipts. */
+/** Which days each vessel of a job has published, and which of them is the newest. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import type { Dataset, Job } from '../../core/model/index.ts';
+import type { Clock, Dataset, Job, Receipt, VesselDay } from '../../core/model/index.ts';
 import { addDays, datesBetween } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { orDamaged } from '../json.ts';
+import { orDamaged, unlessDamaged } from '../json.ts';
+import { objectPrefix, parseDayFileKey } from '../keys.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
 
 const LISTS_AT_ONCE = 8;
@@ -34,7 +35,6 @@ export async function receiptDates(
   return found;
 }
 
-/** Vessels that have a receipt of the job on any of these dates. */
 export async function vesselsOnDates(
   store: Pick<ObjectStore, 'list'>,
   job: string,
@@ -76,14 +76,7 @@ export async function knownVessels(
   ends: readonly string[],
 ): Promise<Map<string, string[]>> {
   const dates = new Set(ends.flatMap((end) => datesBetween(addDays(end, -knownDays(dataset)), end)));
-  if (dataset !== 'metadata') return await receiptDates(store, name, { dates });
-  // Snapshots are few: one list of all of them costs less than one a date.
-  const known = new Map<string, string[]>();
-  for (const [vessel, all] of await receiptDates(store, name)) {
-    const ofVessel = all.filter((date) => dates.has(date));
-    if (ofVessel.length > 0) known.set(vessel, ofVessel);
-  }
-  return known;
+  return await receiptDates(store, name, { dates });
 }
 
 /**
@@ -102,4 +95,97 @@ export async function lastListedDate(
     if (receipt === 'damaged' || (receipt !== undefined && receipt.unlisted !== true)) return date;
   }
   return undefined;
+}
+
+/** What a process knows of the newest published day of each vessel. */
+export type LastPublished = ReturnType<typeof createLastPublished>;
+
+/**
+ * Others publish too. For days before the newest that is known that does no harm, since none of them follows from it: what
+ * is known is kept for long. A later day could follow a smaller count than the one published in between: then it is looked
+ * again. Only vessel-days that are at work at the same time, as many as there are in some seconds, share a look.
+ */
+const KNOWN_MS = 6 * 3_600_000;
+const LOOK_MS = 10_000;
+
+interface Known {
+  readonly atMs: number;
+  readonly receipt: Receipt | undefined;
+}
+
+export function createLastPublished(store: ObjectStore, clock: Clock) {
+  /** By job and vessel: the last look, and the newest day that this process has published. */
+  const looks = new Map<string, { readonly atMs: number; readonly found: Promise<Known> }>();
+  const published = new Map<string, Known>();
+  const read = (day: VesselDay) => unlessDamaged(readReceipt(store, day));
+  const isWithin = (known: { readonly atMs: number } | undefined, ms: number) =>
+    known !== undefined && clock.monotonicMs() - known.atMs < ms;
+
+  /**
+   * By its objects: they lie by vessel, and receipts by date. A day that was always empty has none. A receipt that cannot be
+   * read hides none that can.
+   */
+  async function look({ job, vessel }: VesselDay, atMs: number): Promise<Known> {
+    const dates = new Set<string>();
+    for await (const { key } of store.list(objectPrefix(job, vessel))) {
+      const day = parseDayFileKey(key);
+      if (day !== undefined) dates.add(day.date);
+    }
+    for (const date of [...dates].sort().reverse()) {
+      const receipt = await read({ job, vessel, date });
+      if (receipt !== undefined) return { atMs, receipt };
+    }
+    return { atMs, receipt: undefined };
+  }
+
+  async function knownOf(vessel: string): Promise<Receipt | undefined> {
+    const [seen, own] = [await looks.get(vessel)?.found, published.get(vessel)];
+    const [one, other] = [seen, own].map((known) => (isWithin(known, KNOWN_MS) ? known : undefined));
+    return newerOf(one, other)?.receipt;
+  }
+
+  async function newestOf(day: VesselDay): Promise<Receipt | undefined> {
+    const vessel = `${day.job}/${day.vessel}`;
+    const known = await knownOf(vessel);
+    if (known !== undefined && known.date > day.date) return known;
+    if (!isWithin(looks.get(vessel), LOOK_MS)) {
+      const atMs = clock.monotonicMs();
+      const found = look(day, atMs);
+      looks.set(vessel, { atMs, found });
+      found.catch(() => looks.delete(vessel));
+    }
+    return knownOf(vessel);
+  }
+
+  return {
+    /**
+     * The first of these that `isComparable` accepts, else the first that there is: the day's own receipt, that of the day
+     * before, that of the vessel's newest day. Costs one request, mostly; where the day before has none a list of the
+     * vessel's objects and a receipt, which are remembered. A damaged receipt counts as none.
+     */
+    async of(
+      day: VesselDay,
+      own: Receipt | undefined,
+      isComparable: (receipt: Receipt) => boolean,
+    ): Promise<Receipt | undefined> {
+      if (own !== undefined && isComparable(own)) return own;
+      const before = await read({ ...day, date: addDays(day.date, -1) });
+      if (before !== undefined && isComparable(before)) return before;
+      const last = await newestOf(day);
+      return last !== undefined && isComparable(last) ? last : (own ?? before ?? last);
+    },
+    onPublished(receipt: Receipt): void {
+      const vessel = `${receipt.job}/${receipt.vessel}`;
+      const before = published.get(vessel);
+      const now = { atMs: clock.monotonicMs(), receipt };
+      published.set(vessel, newerOf(isWithin(before, KNOWN_MS) ? before : undefined, now)!);
+    },
+  };
+}
+
+/** By date; of the same day what became known last. */
+function newerOf(a: Known | undefined, b: Known | undefined): Known | undefined {
+  const [first, second] = [a?.receipt?.date ?? '', b?.receipt?.date ?? ''];
+  if (first === second) return (a?.atMs ?? 0) > (b?.atMs ?? 0) ? a : b;
+  return first > second ? a : b;
 }

@@ -5,8 +5,7 @@ import type { DayRange, PlannedDay, ReceiptSettings } from '../../core/plan/due.
 import { planVesselDays } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';
-import type { LedgerAnswer } from './ledger-index.ts';
+import type { IndexedMember } from './indexed-receipt.ts';
 import { readLedger } from './ledger-index.ts';
 
 /** What a vessel-day's state depends on besides the ledger: the clock, and the settings' API version. */
@@ -36,10 +35,9 @@ export function plannedDays<T extends ReceiptSettings>(
   });
 }
 
-interface PlannedDaysOptions<M extends IndexedMember, T> {
-  /** What is asked of each receipt, and what is kept of it. */
+interface PlannedDaysOptions<M extends IndexedMember> {
+  /** What is asked of each receipt besides. */
   readonly members: readonly M[];
-  readonly project: (receipt: IndexedPart<M>) => T;
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
   /** Dates whose receipts are read besides. */
@@ -47,19 +45,18 @@ interface PlannedDaysOptions<M extends IndexedMember, T> {
 }
 
 /** The vessel-days of a range, by the ledger as it is now. Throws what the store throws. */
-export async function readPlannedDays<M extends IndexedMember, T extends ReceiptSettings>(
+export async function readPlannedDays<M extends IndexedMember>(
   ports: PlanPorts & { readonly store: ObjectStore; readonly log: Log },
   job: Job,
   range: DayRange,
-  { members, project, writeIndex, moreDates = [] }: PlannedDaysOptions<M, T>,
-): Promise<{ readonly days: PlannedDay<T>[] } & Pick<LedgerAnswer<T>, 'receipts' | 'damaged'>> {
+  { members, writeIndex, moreDates = [] }: PlannedDaysOptions<M>,
+) {
   const { receipts, damaged } = await readLedger({
     store: ports.store,
     job: job.name,
     dates: [...new Set([...datesBetween(range.from, range.to), ...moreDates])].sort(),
     vessels: new Set(range.vessels),
-    members,
-    project,
+    members: ['settingsHash', 'proof', ...members],
     writeIndex,
     log: ports.log,
   });

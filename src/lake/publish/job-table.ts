@@ -9,14 +9,8 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../../core/errors.ts';
-import {
-  type Clock,
-  formatVesselDay,
-  type Log,
-  type Receipt,
-  type TableChange,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Log, Receipt, TableChange, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
 import type { TableContent } from '../table/schema.ts';
@@ -28,7 +22,6 @@ import { expectVersion } from './table-files.ts';
 const GATHER_MS = 1_000;
 /** Vessel-days in an entry: with more it would be slow to read. */
 const MAX_GROUP = 500;
-/** Claims that are looked at at once. */
 const LOOKS_AT_ONCE = 16;
 /** Versions that others may win in a row, and commits in a row whose outcome nobody knows. */
 const MAX_ROUNDS = 100;
@@ -40,17 +33,14 @@ const MAX_LOOKS = 3;
 /** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
 const IDLE_MS = 3_600_000;
 
-/** What `JobTable` needs of a table. */
 type CommittedTable = Pick<
   Table,
   'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
 >;
 
-/** One vessel-day's part of an entry. */
 interface DayCommit {
   readonly day: VesselDay;
   readonly change: TableChange;
-  /** Throws when the claim does not stand any more. */
   readonly checkFence: () => Promise<void>;
 }
 
@@ -69,7 +59,6 @@ interface JobTablePorts {
   readonly prefix: string;
 }
 
-/** Digests of statistics by path, of a version. */
 interface KnownDigests {
   readonly version: number;
   readonly of: ReadonlyMap<string, string>;
@@ -79,7 +68,6 @@ export class JobTable {
   readonly #ports: JobTablePorts;
   #waiting: Member[] = [];
   #committing: Promise<void> | undefined;
-  /** When the last entry was begun. */
   #lastMs = Number.NEGATIVE_INFINITY;
   /** When the log was last known to be as `table` has it, or nearly. */
   #seenMs: number;
@@ -186,7 +174,6 @@ export class JobTable {
     throw this.#contended();
   }
 
-  /** Whatever was begun has ended. */
   async close(): Promise<void> {
     await this.#committing;
     await this.#tidying;
@@ -269,11 +256,11 @@ export class JobTable {
     const common = { partitionValues: { vessel, date }, dataChange: true };
     const pathOf = (key: string) => key.slice(prefix.length);
     const actions: Action[] = remove.map(({ key, sizeBytes }) => ({
-      remove: { path: pathOf(key), sizeBytes, deletedMs: table.nowMs(), ...common },
+      remove: { path: pathOf(key), size: sizeBytes, deletionTimestamp: table.nowMs(), ...common },
     }));
     if (add !== null) {
-      const { key, ...facts } = add;
-      actions.push({ add: { path: pathOf(key), ...facts, ...common } });
+      const { key, sizeBytes: size, modifiedMs: modificationTime, stats } = add;
+      actions.push({ add: { path: pathOf(key), size, modificationTime, stats, ...common } });
     }
     return actions;
   }

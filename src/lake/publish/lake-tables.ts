@@ -5,17 +5,7 @@ import { objectPrefix } from '../keys.ts';
 import type { TableContent } from '../table/schema.ts';
 import type { JobTable } from './job-table.ts';
 
-export interface LakeTables {
-  /**
-   * A job's table, made or given more columns where that is needed. Throws RefusedError `table-schema` where it cannot
-   * take what the job exports now, DataError `damaged-log` where it is lost, and what the store throws.
-   */
-  open(content: TableContent): Promise<JobTable>;
-  /** Throws DataError `damaged-log` where the log of an open table has lost the version that a receipt names. */
-  expect(receipt: Receipt): Promise<void>;
-  /** Whatever was begun has ended. */
-  close(): Promise<void>;
-}
+export type LakeTables = ReturnType<typeof createLakeTables>;
 
 interface LakeTablesPorts {
   readonly store: ObjectStore;
@@ -23,19 +13,15 @@ interface LakeTablesPorts {
   readonly log: Log;
 }
 
-const loadJobTable = () => import('./job-table.ts');
-const loadTableFiles = () => import('./table-files.ts');
-const loadTable = () => import('../table/table.ts');
-
-export function createLakeTables(ports: LakeTablesPorts): LakeTables {
+export function createLakeTables(ports: LakeTablesPorts) {
   const opened = new Map<string, Promise<JobTable>>();
 
   async function open(content: TableContent): Promise<JobTable> {
     // A plain lake has none of this.
     const [{ JobTable }, { expectLog }, { openTable }] = await Promise.all([
-      loadJobTable(),
-      loadTableFiles(),
-      loadTable(),
+      import('./job-table.ts'),
+      import('./table-files.ts'),
+      import('../table/table.ts'),
     ]);
     const prefix = objectPrefix(content.job);
     const found = await openTable({ ...ports, prefix });
@@ -46,7 +32,11 @@ export function createLakeTables(ports: LakeTablesPorts): LakeTables {
   }
 
   return {
-    async open(content) {
+    /**
+     * A job's table, made or given more columns where that is needed. Throws RefusedError `table-schema` where it cannot
+     * take what the job exports now, DataError `damaged-log` where it is lost, and what the store throws.
+     */
+    async open(content: TableContent): Promise<JobTable> {
       let table = opened.get(content.job);
       if (table === undefined) {
         table = open(content);
@@ -55,10 +45,12 @@ export function createLakeTables(ports: LakeTablesPorts): LakeTables {
       }
       return await table;
     },
-    async expect(receipt) {
+    /** Throws DataError `damaged-log` where the log of an open table has lost the version that a receipt names. */
+    async expect(receipt: Receipt): Promise<void> {
       await (await opened.get(receipt.job))?.expect(receipt);
     },
-    async close() {
+    /** Whatever was begun has ended. */
+    async close(): Promise<void> {
       for (const table of opened.values()) await (await table.catch(() => undefined))?.close();
     },
   };

@@ -16,34 +16,19 @@ import { dayPrefix, objectKey, parseDayFileKey, tableFileKey } from '../keys.ts'
 const SMALL_BYTES = 256 * 1024;
 const MAGIC = new TextEncoder().encode('PAR1');
 
-export interface PartUpload {
-  /** Row groups appended so far, in order; those in parts and those pending. */
-  readonly groups: readonly SplicedRowGroup[];
-  readonly parts: readonly PartRef[];
-  readonly upload: UploadRef | undefined;
-  /**
-   * Add a row group and release it. True when that filled a part, which has then been uploaded with all groups so far.
-   */
-  append(group: EncodedRowGroup): Promise<boolean>;
-  /** Upload what is pending, with the footer, as the last part. */
-  finish(footer: Uint8Array): Promise<void>;
-  /** Drop the upload. */
-  abort(): Promise<void>;
-}
+export type PartUpload = ReturnType<typeof createPartUpload>;
 
 interface PartUploadOptions {
   readonly store: ObjectStore;
   readonly day: VesselDay;
   readonly sizes: FormatSizes;
-  /** Makes the id that the upload's object will carry. */
   readonly nonce: () => string;
   readonly layout: Layout;
-  /** An adopted upload to go on with. */
   readonly resume?: { readonly upload: UploadRef; readonly checkpoint: OpenCheckpoint };
 }
 
 /** A part upload for one vessel-day; nothing is asked of the store before the first part is full. */
-export function createPartUpload(options: PartUploadOptions): PartUpload {
+export function createPartUpload(options: PartUploadOptions) {
   const { store, sizes } = options;
   let upload = options.resume?.upload;
   const parts: PartRef[] = [...(options.resume?.checkpoint.parts ?? [])];
@@ -79,24 +64,27 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   }
 
   return {
-    groups,
-    parts,
-    get upload() {
+    /** Row groups appended so far, in order; those in parts and those pending. */
+    groups: groups as readonly SplicedRowGroup[],
+    parts: parts as readonly PartRef[],
+    get upload(): UploadRef | undefined {
       return upload;
     },
-    async append(group) {
+    /** Add a row group and release it. True when that filled a part, which has then been uploaded with all groups so far. */
+    async append(group: EncodedRowGroup): Promise<boolean> {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
       add(group.body);
       if (pendingBytes < sizes.partBytes) return false;
       await send();
       return true;
     },
-    async finish(footer) {
+    /** Upload what is pending, with the footer, as the last part. */
+    async finish(footer: Uint8Array): Promise<void> {
       add(footer);
       await send();
       memory = new Uint8Array(0);
     },
-    async abort() {
+    async abort(): Promise<void> {
       if (upload !== undefined) await store.abortUpload(upload);
     },
   };

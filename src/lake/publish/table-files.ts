@@ -88,7 +88,6 @@ export async function expectVersion(
   );
 }
 
-/** Files in an entry. */
 export const BATCH = 1_000;
 export const READS_AT_ONCE = 16;
 
@@ -107,7 +106,6 @@ export interface LeftOut {
   readonly isUnread?: boolean;
 }
 
-/** The path in its table of a job's object. */
 export function tablePath({ job }: Pick<VesselDay, 'job'>, key: string): string {
   return key.slice(objectPrefix(job).length);
 }
@@ -149,8 +147,8 @@ export async function describeFile(
   const add: AddFile = {
     path: tablePath({ job }, key),
     partitionValues: { vessel, date },
-    sizeBytes,
-    modifiedMs: Date.parse(finishedAt),
+    size: sizeBytes,
+    modificationTime: Date.parse(finishedAt),
     dataChange: true,
     stats: statisticsText(footer),
   };

@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
-import { PARQUET_MAGIC, PlainFile, rowAdder } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile, rowAdder, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { ObjectStore, PartRef } from '../../store/store.ts';
 import type { Action, AddFile } from './actions.ts';
 import { wireForm } from './actions.ts';
-import { CHECKPOINT_SCHEMA } from './checkpoint-schema.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
 import type { TableLogPorts } from './table-log.ts';
@@ -22,6 +21,73 @@ const ROW_GROUP_ACTIONS = 5_000;
 const PART_BYTES = 8 << 20;
 /** Others that write `_last_checkpoint` in a row. */
 const MAX_ROUNDS = 10;
+
+const leaf = (name: string, type: 'INT64' | 'INT32' | 'BOOLEAN'): SchemaElement[] => [
+  { name, type, repetition_type: 'OPTIONAL' },
+];
+const text = (name: string, repetition: 'OPTIONAL' | 'REQUIRED' = 'OPTIONAL'): SchemaElement[] => [
+  {
+    ...{ name, type: 'BYTE_ARRAY', repetition_type: repetition },
+    ...{ converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  },
+];
+const struct = (name: string, ...members: SchemaElement[][]): SchemaElement[] => [
+  { name, repetition_type: 'OPTIONAL', num_children: members.length },
+  ...members.flat(),
+];
+const repeated = (
+  name: string,
+  kind: 'LIST' | 'MAP',
+  item: string,
+  ...members: SchemaElement[][]
+): SchemaElement[] => [
+  {
+    ...{ name, repetition_type: 'OPTIONAL', num_children: 1 },
+    ...{ converted_type: kind, logical_type: { type: kind } },
+  },
+  { name: item, repetition_type: 'REPEATED', num_children: members.length },
+  ...members.flat(),
+];
+const texts = (name: string): SchemaElement[] => repeated(name, 'LIST', 'list', text('element'));
+const textMap = (name: string): SchemaElement[] =>
+  repeated(name, 'MAP', 'key_value', text('key', 'REQUIRED'), text('value'));
+
+/** All columns that the protocol has for 1/2, those that we do not use too: some readers ask for each. */
+const CHECKPOINT_SCHEMA: SchemaElement[] = [
+  { name: 'schema', num_children: 5 },
+  ...struct('txn', text('appId'), leaf('version', 'INT64'), leaf('lastUpdated', 'INT64')),
+  ...struct(
+    'add',
+    text('path'),
+    textMap('partitionValues'),
+    leaf('size', 'INT64'),
+    leaf('modificationTime', 'INT64'),
+    leaf('dataChange', 'BOOLEAN'),
+    text('stats'),
+    textMap('tags'),
+  ),
+  ...struct(
+    'remove',
+    text('path'),
+    leaf('deletionTimestamp', 'INT64'),
+    leaf('dataChange', 'BOOLEAN'),
+    leaf('extendedFileMetadata', 'BOOLEAN'),
+    textMap('partitionValues'),
+    leaf('size', 'INT64'),
+  ),
+  ...struct(
+    'metaData',
+    text('id'),
+    text('name'),
+    text('description'),
+    struct('format', text('provider'), textMap('options')),
+    text('schemaString'),
+    texts('partitionColumns'),
+    textMap('configuration'),
+    leaf('createdTime', 'INT64'),
+  ),
+  ...struct('protocol', leaf('minReaderVersion', 'INT32'), leaf('minWriterVersion', 'INT32')),
+];
 
 /** Whether so many versions have come since the newest checkpoint. Asked of the store at every tenth version only. */
 export async function checkpointDue(
@@ -129,21 +195,12 @@ async function uploadPieces(
   }
 }
 
-/** What a table is beside its files. */
 function otherActions({ protocol, metadata, transactions, tombstones }: TableState): Action[] {
-  const removes = Array.from(
-    tombstones.values(),
-    ({ path, deletedMs, sizeBytes, partitionValues }): Action => {
-      const extended = sizeBytes !== undefined &&
-        partitionValues !== undefined && { sizeBytes, partitionValues };
-      return { remove: { path, deletedMs, dataChange: false, ...extended } };
-    },
-  );
   return [
     ...(protocol === undefined ? [] : [{ protocol }]),
     ...(metadata === undefined ? [] : [{ metaData: metadata }]),
     ...Array.from(transactions.values(), (txn) => ({ txn })),
-    ...removes,
+    ...Array.from(tombstones.values(), (remove) => ({ remove: { ...remove, dataChange: false } })),
   ];
 }
 

@@ -9,7 +9,6 @@ import type { DatasetColumn } from './schema.ts';
 const MAX_FOOTER_BYTES = 64 << 20;
 /** Most footers are smaller; of a larger one the rest is asked for. */
 const FIRST_READ_BYTES = 64 << 10;
-/** Length and magic after the footer. */
 const END_BYTES = 8;
 
 /** A footer, from bytes that end with it; or what is wrong with them, in words. Bounds are exact: texts as bytes, instants in microseconds. */
@@ -56,7 +55,6 @@ function footerLength(tail: Uint8Array, sizeBytes: number): number | string {
   return footerBytes;
 }
 
-/** Throws DataError `damaged-file` where there is no footer. */
 export function expectFooter(footer: FileMetaData | string, key: string, sizeBytes?: number): FileMetaData {
   if (typeof footer !== 'string') return footer;
   const file = `Parquet file${sizeBytes === undefined ? '' : ` of ${sizeBytes} bytes, as its receipt says`}`;

@@ -15,7 +15,6 @@ export function entryKey(prefix: string, version: number): string {
   return `${logPrefix(prefix)}${versionText(version)}.json`;
 }
 
-/** A checkpoint in one file. */
 export function checkpointKey(prefix: string, version: number): string {
   return `${logPrefix(prefix)}${versionText(version)}.checkpoint.parquet`;
 }
@@ -36,7 +35,6 @@ export function versionsPrefix(prefix: string, version: number, digits: number):
   return `${logPrefix(prefix)}${versionText(version).slice(0, VERSION_DIGITS - digits)}`;
 }
 
-/** A file of the log by its key; undefined for anything else. */
 type LogFile =
   | { readonly kind: 'entry'; readonly version: number }
   | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number }

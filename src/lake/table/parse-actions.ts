@@ -3,23 +3,12 @@
  * do not know are passed over, as the protocol asks; what would change the meaning of a file is refused.
  */
 import { DataError, FatalError, messageOf, shortName } from '../../core/errors.ts';
-import type {
-  Action,
-  AddFile,
-  CommitInfo,
-  Protocol,
-  RemoveFile,
-  TableMetadata,
-  TextMap,
-  Transaction,
-} from './actions.ts';
+import type { Action, AddFile, RemoveFile, TableMetadata } from './actions.ts';
 
-/** The format of a table of Parquet files. */
 export const PARQUET: TableMetadata['format'] = { provider: 'parquet', options: {} };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What to do follows. */
 const ADVICE = '; nothing is published';
 
 /** A line is a file with its statistics, or the columns of a table. */
@@ -56,93 +45,105 @@ function parseLine(text: string, where: string): Action | undefined {
   return parseAction(value, where);
 }
 
-/** An action out of the protocol's own words; undefined for one that we do not know. Throws as `parseActions`. */
+const isThere = (value: unknown) => value !== undefined && value !== null;
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTextOrNull = (value: unknown) => value === null || typeof value === 'string';
+
+type Test = readonly [isRight: (value: unknown) => boolean, expected: string];
+const TEXT: Test = [(value) => typeof value === 'string' && value !== '', 'a text'];
+const COUNT: Test = [(value) => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number'];
+const TEXTS: Test = [
+  (value) => isObject(value) && Object.values(value).every(isTextOrNull),
+  'texts or nulls by name',
+];
+const NAMES: Test = [
+  (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  'a list of names',
+];
+const FORMAT: Test = [
+  (value) => isObject(value) && TEXT[0](value.provider) && TEXTS[0](value.options ?? {}),
+  'provider and options',
+];
+
+type Members = Readonly<Record<string, Test>>;
+
+/** By kind of action: the members that it must have, and those that it may have. In the order in which they are looked for. */
+const KINDS: Readonly<Record<string, { readonly needed: Members; readonly more: Members }>> = {
+  add: {
+    needed: { path: TEXT, partitionValues: TEXTS, size: COUNT, modificationTime: COUNT },
+    more: { stats: TEXT, tags: TEXTS },
+  },
+  // Without a time the file may go at once.
+  remove: { needed: { path: TEXT }, more: { deletionTimestamp: COUNT, partitionValues: TEXTS, size: COUNT } },
+  metaData: {
+    needed: { partitionColumns: NAMES, id: TEXT, schemaString: TEXT },
+    more: { name: TEXT, format: FORMAT, configuration: TEXTS, createdTime: COUNT },
+  },
+  protocol: { needed: { minReaderVersion: COUNT, minWriterVersion: COUNT }, more: {} },
+  txn: { needed: { appId: TEXT, version: COUNT }, more: { lastUpdated: COUNT } },
+  commitInfo: { needed: {}, more: {} },
+};
+
+/** The action of a line; undefined for one that we do not know. Throws as `parseActions`. */
 export function parseAction(value: unknown, where: string): Action | undefined {
-  const fields = objectOf(value, 'an action', where);
-  const { add, remove, metaData, protocol, txn, commitInfo } = fields;
-  if (isThere(add)) return { add: parseAdd(objectOf(add, 'add', where), where) };
-  if (isThere(remove)) return { remove: parseRemove(objectOf(remove, 'remove', where), where) };
-  if (isThere(metaData)) return { metaData: parseMetadata(objectOf(metaData, 'metaData', where), where) };
-  if (isThere(protocol)) return { protocol: parseProtocol(objectOf(protocol, 'protocol', where), where) };
-  if (isThere(txn)) return { txn: parseTransaction(objectOf(txn, 'txn', where), where) };
-  if (isThere(commitInfo)) return { commitInfo: parseCommitInfo(objectOf(commitInfo, 'commitInfo', where)) };
+  if (!isObject(value)) throw damagedLog(where, `an action ${shown(value)}`, 'an object');
+  for (const kind in KINDS) {
+    const fields = value[kind];
+    if (!isThere(fields)) continue;
+    if (!isObject(fields)) throw damagedLog(where, `${kind} ${shown(fields)}`, 'an object');
+    if (kind === 'add') return { add: parseAdd(fields, where) };
+    if (kind === 'remove') return { remove: parseRemove(fields, where) };
+    if (kind === 'metaData') return { metaData: parseMetadata(fields, where) };
+    if (kind === 'commitInfo') return { commitInfo: parseCommitInfo(fields) };
+    return { [kind]: membersOf(kind, fields, where) } as unknown as Action;
+  }
   return undefined;
+}
+
+function membersOf<T>(kind: string, fields: Fields, where: string): T {
+  const { needed, more } = KINDS[kind]!;
+  const found: Record<string, unknown> = {};
+  const take = (name: string, [isRight, expected]: Test) => {
+    const value = fields[name];
+    if (!isRight(value)) throw damagedLog(where, `${kind}.${name} ${shown(value)}`, expected);
+    found[name] = value;
+  };
+  for (const name in needed) take(name, needed[name]!);
+  for (const name in more) if (isThere(fields[name])) take(name, more[name]!);
+  return found as T;
 }
 
 function parseAdd(fields: Fields, where: string): AddFile {
   if (isThere(fields.deletionVector))
     throw unsupportedTable(where, 'a file with a deletion vector', 'files whose rows are all there');
-  return {
-    path: decodePath(textOf(fields.path, 'add.path', where), where),
-    partitionValues: textsOf(fields.partitionValues, 'add.partitionValues', where),
-    sizeBytes: countOf(fields.size, 'add.size', where),
-    modifiedMs: countOf(fields.modificationTime, 'add.modificationTime', where),
-    dataChange: fields.dataChange !== false,
-    ...(isThere(fields.stats) && { stats: textOf(fields.stats, 'add.stats', where) }),
-    ...(isThere(fields.tags) && { tags: textsOf(fields.tags, 'add.tags', where) }),
-  };
+  const add = membersOf<AddFile>('add', fields, where);
+  return { ...add, path: decodePath(add.path, where), dataChange: fields.dataChange !== false };
 }
 
 function parseRemove(fields: Fields, where: string): RemoveFile {
-  return {
-    path: decodePath(textOf(fields.path, 'remove.path', where), where),
-    // It may be missing: the file may then go at once.
-    deletedMs: isThere(fields.deletionTimestamp)
-      ? countOf(fields.deletionTimestamp, 'remove.deletionTimestamp', where)
-      : 0,
-    dataChange: fields.dataChange !== false,
-    ...(isThere(fields.partitionValues) && {
-      partitionValues: textsOf(fields.partitionValues, 'remove.partitionValues', where),
-    }),
-    ...(isThere(fields.size) && { sizeBytes: countOf(fields.size, 'remove.size', where) }),
-  };
+  const remove = membersOf<RemoveFile>('remove', fields, where);
+  const { deletionTimestamp = 0 } = remove;
+  const dataChange = fields.dataChange !== false;
+  return { ...remove, deletionTimestamp, path: decodePath(remove.path, where), dataChange };
 }
 
 function parseMetadata(fields: Fields, where: string): TableMetadata {
-  const { partitionColumns, description } = fields;
-  if (!Array.isArray(partitionColumns) || partitionColumns.some((name) => typeof name !== 'string'))
-    throw damagedLog(where, `metaData.partitionColumns ${shown(partitionColumns)}`, 'a list of names');
-  const configuration = textsOf(fields.configuration ?? {}, 'metaData.configuration', where);
+  const metadata = membersOf<TableMetadata>('metaData', fields, where);
+  const { format = PARQUET, configuration = {} } = metadata;
+  const { description } = fields;
   return {
-    id: textOf(fields.id, 'metaData.id', where),
-    ...(isThere(fields.name) && { name: textOf(fields.name, 'metaData.name', where) }),
+    ...metadata,
     ...(typeof description === 'string' && { description }),
-    format: parseFormat(objectOf(fields.format ?? PARQUET, 'metaData.format', where), where),
-    schemaString: textOf(fields.schemaString, 'metaData.schemaString', where),
-    partitionColumns,
+    format: { provider: format.provider, options: format.options ?? {} },
     configuration: Object.fromEntries(Object.entries(configuration).map(([key, text]) => [key, text ?? ''])),
-    ...(isThere(fields.createdTime) && {
-      createdTimeMs: countOf(fields.createdTime, 'metaData.createdTime', where),
-    }),
-  };
-}
-
-function parseFormat({ provider, options }: Fields, where: string): TableMetadata['format'] {
-  return {
-    provider: textOf(provider, 'metaData.format.provider', where),
-    options: textsOf(options ?? {}, 'metaData.format.options', where),
-  };
-}
-
-function parseTransaction({ appId, version, lastUpdated }: Fields, where: string): Transaction {
-  return {
-    appId: textOf(appId, 'txn.appId', where),
-    version: countOf(version, 'txn.version', where),
-    ...(isThere(lastUpdated) && { lastUpdatedMs: countOf(lastUpdated, 'txn.lastUpdated', where) }),
-  };
-}
-
-function parseProtocol(fields: Fields, where: string): Protocol {
-  return {
-    minReaderVersion: countOf(fields.minReaderVersion, 'protocol.minReaderVersion', where),
-    minWriterVersion: countOf(fields.minWriterVersion, 'protocol.minWriterVersion', where),
   };
 }
 
 /** Anything may stand in it: what is no use to us is left out. */
-function parseCommitInfo({ timestamp, operation, txnId }: Fields): CommitInfo {
+function parseCommitInfo({ timestamp, operation, txnId }: Fields) {
   return {
-    timestampMs: Number.isSafeInteger(timestamp) ? (timestamp as number) : 0,
+    timestamp: Number.isSafeInteger(timestamp) ? (timestamp as number) : 0,
     operation: typeof operation === 'string' ? shortName(operation) : '',
     ...(typeof txnId === 'string' && { txnId }),
   };
@@ -155,31 +156,6 @@ function decodePath(path: string, where: string): string {
   } catch {
     throw damagedLog(where, `the path ${shown(path)}`, 'a path with whole percent-encodings');
   }
-}
-
-const isThere = (value: unknown) => value !== undefined && value !== null;
-
-function objectOf(value: unknown, name: string, where: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw damagedLog(where, `${name} ${shown(value)}`, 'an object');
-}
-
-function textOf(value: unknown, name: string, where: string): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw damagedLog(where, `${name} ${shown(value)}`, 'a text');
-}
-
-function countOf(value: unknown, name: string, where: string): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw damagedLog(where, `${name} ${shown(value)}`, 'a whole number');
-}
-
-function textsOf(value: unknown, name: string, where: string): TextMap {
-  const fields = objectOf(value, name, where);
-  for (const [key, text] of Object.entries(fields))
-    if (text !== null && typeof text !== 'string')
-      throw damagedLog(where, `${name}.${shortName(key)} ${shown(text)}`, 'a text or null');
-  return fields as TextMap;
 }
 
 function shown(value: unknown): string {

@@ -10,7 +10,6 @@ export interface TableRetention {
   readonly filesMs: number;
   /** Entries stay so long, even where a checkpoint has what they say. */
   readonly entriesMs: number;
-  /** Versions from one checkpoint to the next. */
   readonly checkpointVersions: number;
 }
 

@@ -16,11 +16,9 @@ export interface DatasetColumn {
   readonly type: 'timestamp' | 'long' | 'double' | 'text' | 'series';
 }
 
-/** A column of a table. */
 interface TableField {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'string' | 'date';
-  /** Some rows may have no value. */
   readonly isNullable?: boolean;
 }
 
@@ -46,7 +44,6 @@ export interface TableContent {
   readonly columns: readonly DatasetColumn[];
 }
 
-/** A new table's metadata. */
 export function newTableMetadata(content: TableContent, nowMs: number): TableMetadata {
   const fields = [...content.columns.map(fieldOf), ...PARTITION_FIELDS];
   return {
@@ -56,7 +53,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
     schemaString: schemaText(fields),
     partitionColumns: PARTITION_COLUMNS,
     configuration: { [DATASET_KEY]: content.dataset },
-    createdTimeMs: nowMs,
+    createdTime: nowMs,
   };
 }
 
@@ -133,7 +130,6 @@ export function schemaFaults(
   });
 }
 
-/** The columns that a schema names. Throws DataError `damaged-log`. */
 export function parseSchema(schemaString: string, where: string): TableField[] {
   let schema: { type?: unknown; fields?: unknown };
   try {

@@ -10,14 +10,12 @@ import { type Action, formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
 import { damagedLog, parseActions } from './parse-actions.ts';
 
-/** The version of a table that is not there. */
 export const NO_VERSION = -1;
 
 /** An entry that readers take in whole, without trouble: some 10,000 files. */
 const MAX_ENTRY_BYTES = 16 << 20;
 /** Tries of a commit whose answer was lost; each is read before the next is written. */
 const COMMIT_TRIES = 5;
-/** Entries that are asked for at once. */
 const MAX_LANES = 4;
 
 export interface TableReadPorts {
@@ -31,22 +29,18 @@ export interface TableLogPorts extends TableReadPorts {
   readonly clock: Clock;
 }
 
-/** A version and what it changed. */
 export interface LogEntry {
   readonly version: number;
   readonly actions: readonly Action[];
 }
 
-/** A checkpoint that is whole. */
 export interface FoundCheckpoint {
   readonly version: number;
   /** Files that it is made of. */
   readonly parts: number;
 }
 
-/** What the log has, from a version on. */
 interface LogListing {
-  /** Versions with an entry, ascending. */
   readonly entries: readonly ListedEntry[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
@@ -75,7 +69,7 @@ export async function commitEntry(
 ): Promise<'committed' | 'taken' | 'below'> {
   // Unique, so that an entry is known again as ours whatever became of the answer.
   const { store, clock, prefix } = ports;
-  const commitInfo = { timestampMs: clock.nowMs(), operation, txnId: randomUUID() };
+  const commitInfo = { timestamp: clock.nowMs(), operation, txnId: randomUUID() };
   const bytes = Buffer.from(formatActions([{ commitInfo }, ...actions]));
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`got an entry of ${bytes.length} bytes, expected at most ${MAX_ENTRY_BYTES}`);
@@ -231,7 +225,6 @@ async function* versionsFrom({ store, prefix }: TableReadPorts, from: number) {
   }
 }
 
-/** An entry is gone that others build on. */
 export function missingEntry(prefix: string, version: number, beyond: number): Error {
   return damagedLog(entryKey(prefix, version), 'no file', `version ${version}, since ${beyond} is there`);
 }

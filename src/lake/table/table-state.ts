@@ -1,28 +1,11 @@
 /** What a table is at one version, as far as writers and checks must know it: held small, for there may be a million files. */
-import type {
-  Action,
-  AddFile,
-  PartitionValues,
-  Protocol,
-  RemoveFile,
-  TableMetadata,
-  Transaction,
-} from './actions.ts';
+import type { Action, AddFile, Protocol, RemoveFile, TableMetadata, Transaction } from './actions.ts';
 
-/** A file of the table. */
 export interface TableFile {
   readonly path: string;
   readonly sizeBytes: number;
   /** Version of the entry that added it, or of the checkpoint that it was read from. */
   readonly addedIn: number;
-}
-
-/** A file that is not of the table any more, and is kept for readers of older versions. */
-export interface Tombstone {
-  readonly path: string;
-  readonly deletedMs: number;
-  readonly sizeBytes: number | undefined;
-  readonly partitionValues: PartitionValues | undefined;
 }
 
 type DayFiles = TableFile | TableFile[];
@@ -37,8 +20,8 @@ export class TableState {
   fileCount = 0;
   /** When the newest entry that was read was written, by the clock of its writer. */
   writtenMs = 0;
-  readonly tombstones = new Map<string, Tombstone>();
-  /** By application. */
+  /** Files that are not of the table any more, and are kept for readers of older versions, by path. */
+  readonly tombstones = new Map<string, RemoveFile>();
   readonly transactions = new Map<string, Transaction>();
   /** By vessel and date. Dates are few: each is kept once. */
   private readonly days = new Map<string, Map<string, DayFiles>>();
@@ -54,7 +37,6 @@ export class TableState {
     return files === undefined ? [] : Array.isArray(files) ? files : [files];
   }
 
-  /** Vessel-days with files. */
   *allDays(): Generator<{ vessel: string; date: string; files: readonly TableFile[] }> {
     for (const [vessel, dates] of this.days)
       for (const date of dates.keys()) yield { vessel, date, files: this.filesOf(vessel, date) };
@@ -71,7 +53,7 @@ export class TableState {
     else if ('remove' in action) this.remove(action.remove);
     else if ('metaData' in action) this.metadata = action.metaData;
     else if ('protocol' in action) this.protocol = action.protocol;
-    else if ('commitInfo' in action) this.writtenMs = action.commitInfo.timestampMs;
+    else if ('commitInfo' in action) this.writtenMs = action.commitInfo.timestamp;
     else if ('txn' in action) this.transactions.set(action.txn.appId, action.txn);
   }
 
@@ -88,19 +70,20 @@ export class TableState {
 
   /** Forget tombstones older than what is kept for readers. */
   dropTombstones(beforeMs: number): void {
-    for (const [path, { deletedMs }] of this.tombstones)
-      if (deletedMs < beforeMs) this.tombstones.delete(path);
+    for (const [path, { deletionTimestamp }] of this.tombstones)
+      if (deletionTimestamp < beforeMs) this.tombstones.delete(path);
   }
 
-  private add({ path, partitionValues, sizeBytes }: AddFile, version: number): void {
+  private add({ path, partitionValues, size: sizeBytes }: AddFile, version: number): void {
     this.tombstones.delete(path);
     const { vessel, date } = partitionOf(path, partitionValues);
     const others = this.filesOf(vessel, date).filter((file) => file.path !== path);
     this.setFiles(vessel, date, [...others, { path, sizeBytes, addedIn: version }]);
   }
 
-  private remove({ path, deletedMs, sizeBytes, partitionValues }: RemoveFile): void {
-    this.tombstones.set(path, { path, deletedMs, sizeBytes, partitionValues });
+  private remove(file: RemoveFile): void {
+    const { path, partitionValues } = file;
+    this.tombstones.set(path, file);
     const { vessel, date } = partitionOf(path, partitionValues);
     const files = this.filesOf(vessel, date);
     const kept = files.filter((file) => file.path !== path);
@@ -128,7 +111,7 @@ export class TableState {
 }
 
 /** The partition that a path of ours names; undefined for any other. */
-export function partitionOfPath(path: string): PartitionValues | undefined {
+export function partitionOfPath(path: string): AddFile['partitionValues'] | undefined {
   const named = PARTITION_PATH.exec(path);
   return named === null ? undefined : { vessel: named[1]!, date: named[2]! };
 }

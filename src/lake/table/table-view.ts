@@ -1,25 +1,23 @@
 /** What a table holds at a version, read from its log: for those who only read, and for those who commit (table.ts). */
 import { DataError, messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
-import type { Action, AddFile, TableMetadata } from './actions.ts';
+import type { Action, AddFile, RemoveFile, TableMetadata } from './actions.ts';
 import { readCheckpoint } from './checkpoint-read.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
+import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
   entriesAfter,
   expectEntry,
-  type FoundCheckpoint,
   findLastCheckpoint,
   isBelowCheckpoint,
-  type LogEntry,
   listLog,
   missingEntry,
   NO_VERSION,
   readLastCheckpoint,
-  type TableReadPorts,
 } from './table-log.ts';
-import { type TableFile, TableState, type Tombstone } from './table-state.ts';
+import { type TableFile, TableState } from './table-state.ts';
 
 interface TableViewPorts extends TableReadPorts {
   readonly clock: Clock;
@@ -28,11 +26,9 @@ interface TableViewPorts extends TableReadPorts {
 
 interface Loaded {
   readonly state: TableState;
-  /** A checkpoint that the state goes on from. */
   readonly base: FoundCheckpoint | undefined;
   /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read. */
   readonly fault?: DataError | undefined;
-  /** Version of the checkpoint that is named, and could not be read. */
   readonly brokenVersion?: number | undefined;
 }
 
@@ -84,13 +80,12 @@ export class TableView {
     return this.loaded.state.filesOf(vessel, date);
   }
 
-  /** Vessel-days with files, at `version`. */
   days(): ReturnType<TableState['allDays']> {
     return this.loaded.state.allDays();
   }
 
   /** Files that left the table within the retention, by path: readers of older versions may want them. */
-  get tombstones(): ReadonlyMap<string, Tombstone> {
+  get tombstones(): ReadonlyMap<string, RemoveFile> {
     return this.loaded.state.tombstones;
   }
 

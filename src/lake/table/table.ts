@@ -14,7 +14,6 @@ import { applyEntry, currentFiles, TableView } from './table-view.ts';
 
 export interface TablePorts extends TableLogPorts {
   readonly log: Log;
-  /** Only tests have another. */
   readonly retention?: TableRetention;
 }
 
@@ -25,7 +24,6 @@ export async function openTable(ports: TablePorts): Promise<Table> {
   return table;
 }
 
-/** A table as one process sees and changes it. */
 export class Table extends TableView {
   readonly #ports: TablePorts;
 
@@ -39,7 +37,6 @@ export class Table extends TableView {
     return Math.max(this.#ports.clock.nowMs(), this.loaded.state.writtenMs);
   }
 
-  /** As the table's own configuration says. */
   retentionNow(): ReturnType<typeof retentionOf> {
     return retentionOf(this.metadata, this.#ports.retention ?? TABLE_RETENTION);
   }

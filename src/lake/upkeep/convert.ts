@@ -14,22 +14,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
-import {
-  type Clock,
-  formatVesselDay,
-  type Log,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
 import { jsonBytes, orDamaged } from '../json.ts';
-import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from '../keys.ts';
+import { LAKE_KEY, objectPrefix } from '../keys.ts';
 import { hasContent, type LakeFile, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
-import { readReceipt } from '../ledger/ledger.ts';
+import { listReceipts, readReceipt } from '../ledger/ledger.ts';
 import { acknowledgePublished } from '../publish/publish.ts';
 import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/table-files.ts';
 import type { TableContent } from '../table/schema.ts';
@@ -37,7 +31,6 @@ import { openTable, prepareTable, type Table } from '../table/table.ts';
 
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;
-/** Between looks at claims of others. */
 export const WAIT_MS = 5_000;
 
 export interface UpkeepPorts {
@@ -46,7 +39,6 @@ export interface UpkeepPorts {
   readonly log: Log;
   readonly self: ProcessId;
   readonly signal: AbortSignal;
-  /** Told what it does. */
   readonly say: (text: string) => void;
 }
 
@@ -59,7 +51,6 @@ export interface Conversion {
 
 interface ConvertedJob {
   readonly job: string;
-  /** Vessel-days whose file is in the table. */
   readonly vesselDays: number;
   readonly sizeBytes: number;
 }
@@ -72,20 +63,11 @@ export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);
   await endClaims(ports);
   const [jobs, leftOut]: [ConvertedJob[], LeftOut[]] = [[], []];
-  for (const [job, days] of await publishedDays(ports.store))
+  const published = await Array.fromAsync(listReceipts(ports.store), ({ day }) => day);
+  for (const [job, days] of Map.groupBy(published, (day) => day.job))
     jobs.push(await convertJob(ports, own, job, days, leftOut));
   await finishConversion(ports.store, own);
   return { jobs, leftOut, converted: true };
-}
-
-/** The published vessel-days by job. */
-async function publishedDays(store: ObjectStore): Promise<Map<string, VesselDay[]>> {
-  const days: VesselDay[] = [];
-  for await (const { key } of store.list(keyPrefix('receipt'))) {
-    const day = parseReceiptKey(key);
-    if (day !== undefined) days.push(day);
-  }
-  return Map.groupBy(days, ({ job }) => job);
 }
 
 /** Whose conversion it is: our name, and the file that has it. */

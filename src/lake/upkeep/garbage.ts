@@ -8,16 +8,10 @@
  * Everything is looked at again right before it is removed.
  */
 
-import {
-  type Clock,
-  isOvertaken,
-  type Note,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { isOvertaken } from '../../core/model/index.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
-import type { ObjectStore, Version } from '../../store/store.ts';
+import type { ObjectStore } from '../../store/store.ts';
 import { isEnded } from '../claims/claim.ts';
 import { claimedDays, type FoundClaim, findClaims, heartbeatOf, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
@@ -36,7 +30,6 @@ interface GarbagePorts {
   readonly self: ProcessId;
 }
 
-/** One thing that can go, or that is kept although it looks like it. */
 export interface GarbageItem {
   readonly kind: 'claim' | 'upload' | 'file' | 'note' | 'probe';
   readonly key: string;
@@ -62,36 +55,27 @@ export async function* findGarbage(ports: GarbagePorts): AsyncGenerator<GarbageI
 }
 
 async function claimItems(ports: GarbagePorts, day: VesselDay): Promise<GarbageItem[]> {
-  const judged = await judgeClaims(ports, day);
-  return judged.map(({ version: _, ...item }) => ({
-    kind: 'claim',
-    ...item,
+  return (await judgeClaims(ports, day)).map(({ claim: { key }, ...verdict }) => ({
+    ...{ kind: 'claim', key, ...verdict },
     async remove() {
-      const now = (await judgeClaims(ports, day)).find(({ key }) => key === item.key);
+      const now = (await judgeClaims(ports, day)).find(({ claim }) => claim.key === key);
       // Whoever takes over in between writes into it first.
-      return now !== undefined && !now.keep && (await ports.store.removeIf(item.key, now.version));
+      return now !== undefined && !now.keep && (await ports.store.removeIf(key, now.claim.version));
     },
   }));
 }
 
-interface JudgedClaim {
-  readonly key: string;
-  readonly version: Version;
-  readonly why: string;
-  readonly keep: boolean;
-}
-
 /** The highest epoch first: what is kept may still inherit from the claims below it, so they stay too. */
-async function judgeClaims(ports: GarbagePorts, day: VesselDay): Promise<JudgedClaim[]> {
+async function judgeClaims(ports: GarbagePorts, day: VesselDay) {
   const claims = await findClaims(ports.store, day);
   const receipt = await unlessDamaged(readReceipt(ports.store, day));
-  const judged: JudgedClaim[] = [];
+  const judged: { readonly claim: FoundClaim; readonly why: string; readonly keep: boolean }[] = [];
   for (const claim of claims) {
     const inherited = judged.some(({ keep }) => keep) && !isEnded(claim, receipt);
     const verdict = inherited
       ? { why: 'a newer claim may go on with it', keep: true }
       : await judgeClaim(ports, claim, receipt);
-    judged.push({ key: claim.key, version: claim.version, ...verdict });
+    judged.push({ claim, ...verdict });
   }
   return judged;
 }

@@ -7,14 +7,8 @@ import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.
 import { readLayout } from '../lake-file.ts';
 import { DayMap } from '../ledger/day-map.ts';
 import { listReceipts } from '../ledger/ledger.ts';
-import {
-  expectLog,
-  expectVersion,
-  type LeftOut,
-  type PublishedFile,
-  publishedFiles,
-  tablePath,
-} from '../publish/table-files.ts';
+import type { LeftOut, PublishedFile } from '../publish/table-files.ts';
+import { expectLog, expectVersion, publishedFiles, tablePath } from '../publish/table-files.ts';
 import type { Action, AddFile, TableMetadata } from '../table/actions.ts';
 import { readCheckpoint } from '../table/checkpoint-read.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
@@ -28,11 +22,8 @@ import type { UpkeepPorts } from './convert.ts';
 export interface LogSurvey {
   readonly job: string;
   readonly dataset: Receipt['dataset'];
-  /** The columns of all files, by name. */
   readonly columns: ReadonlyMap<string, DatasetColumn>;
-  /** Files that are to be in the table. */
   readonly fileCount: number;
-  /** The highest version that a receipt names. */
   readonly named: number;
   /** Vessel-days that cannot be in the table, and why. */
   readonly leftOut: readonly LeftOut[];
@@ -42,7 +33,6 @@ export interface LogSurvey {
   readonly differing: readonly VesselDay[];
   /** Paths of files that are as their receipts say, and whose statistics in the log are not theirs. */
   readonly misstated: ReadonlySet<string>;
-  /** What is wrong, in words. */
   readonly faults: readonly string[];
 }
 
@@ -133,7 +123,6 @@ function openWhole(ports: UpkeepPorts, job: string, digests: Map<string, string>
   });
 }
 
-/** What is read, or the message of a DataError. */
 async function orFault<T>(read: () => T | Promise<T>): Promise<T | string> {
   try {
     return await read();
@@ -192,7 +181,6 @@ async function unknownDays(store: ObjectStore, job: string, days: readonly Vesse
 }
 
 export interface Remains {
-  /** Everything but files. */
   readonly state: TableState;
   readonly adds: DayMap<AddFile>;
 }
@@ -237,7 +225,7 @@ export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]):
   for (const files of Map.groupBy(found.values(), (add) => Object.values(dayOf(add)).join()).values()) {
     const [add, ...others] = files as [AddFile, ...AddFile[]];
     const object = await log.store.head(`${log.prefix}${add.path}`);
-    if (others.length === 0 && object?.sizeBytes === add.sizeBytes) adds.set(dayOf(add), add);
+    if (others.length === 0 && object?.sizeBytes === add.size) adds.set(dayOf(add), add);
   }
   return { state, adds };
 }

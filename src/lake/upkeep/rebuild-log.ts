@@ -20,14 +20,8 @@ import { claimedDays, findClaims, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
-import {
-  BATCH,
-  describeFile,
-  type LeftOut,
-  publishedFiles,
-  READS_AT_ONCE,
-  tablePath,
-} from '../publish/table-files.ts';
+import type { LeftOut } from '../publish/table-files.ts';
+import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from '../publish/table-files.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
@@ -35,13 +29,12 @@ import { openTable, type Table } from '../table/table.ts';
 import { commitEntry, listLog, readLastCheckpoint, type TableLogPorts } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
 import { type UpkeepPorts, WAIT_MS } from './convert.ts';
+import type { LogSurvey, Remains } from './log-survey.ts';
 import {
   columnFaults,
   contentOf,
   differs,
-  type LogSurvey,
   misfitOf,
-  type Remains,
   readRemains,
   receiptDays,
   surveyLog,
@@ -49,7 +42,6 @@ import {
 
 const OPERATION = 'REBUILD LOG';
 
-/** What was found, and what has become of it. */
 export interface RebuiltLog {
   /** What is wrong with the log, in words; empty: nothing. */
   readonly faults: readonly string[];
@@ -113,7 +105,6 @@ async function highestVersion(log: TableLogPorts, { named }: LogSurvey): Promise
   return Math.max(named, ...[entries.at(-1), checkpoints[0], last].map((found) => found?.version ?? -1));
 }
 
-/** What is left out only now is added to `leftOut`. */
 async function beginAnew(
   ports: UpkeepPorts,
   log: UpkeepPorts & TableLogPorts,
@@ -195,16 +186,15 @@ async function actionsOf(
   if (!isMisstated && !differs(table, receipt)) return [];
   const file = object && (await unlessDamaged(describeFile(store, receipt, object)));
   if (object !== null && (!file || misfitOf(file, survey) !== undefined)) return [];
-  const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
+  const common = { partitionValues: { vessel, date }, deletionTimestamp: table.nowMs(), dataChange: true };
   const files = table.filesOf(vessel, date);
   const others = files.filter(({ path }) => path !== file?.add.path);
-  const removes = others.map(({ path, sizeBytes }): Action => ({ remove: { path, sizeBytes, ...common } }));
+  const removes = others.map(({ path, sizeBytes: size }): Action => ({ remove: { path, size, ...common } }));
   // The same file again brings no other rows.
   const dataChange = others.length === files.length;
   return file ? [...removes, { add: { ...file.add, dataChange } }] : removes;
 }
 
-/** Those whose claim has a living owner. */
 async function liveDays(ports: UpkeepPorts, days: readonly VesselDay[]): Promise<VesselDay[]> {
   const live: VesselDay[] = [];
   for (const day of days) {

@@ -14,6 +14,7 @@ import { findClaims } from '../claims/claims.ts';
 import { orDamaged } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
+import { tablePath } from '../publish/table-files.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
 import { openTable, type Table } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
@@ -105,11 +106,10 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
   }
 }
 
-/** Does the table have a file, or did it within the retention? */
 function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
-  const path = key.slice(objectPrefix(day.job).length);
+  const path = tablePath(day, key);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
-  const goneMs = table.tombstones.get(path)?.deletedMs;
+  const goneMs = table.tombstones.get(path)?.deletionTimestamp;
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 
@@ -119,7 +119,6 @@ async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<b
   return receipt === 'damaged' || receipt?.object?.key === key;
 }
 
-/** Those that nobody can commit any more. */
 async function findRemovable(
   ports: TableGarbagePorts,
   table: Table,

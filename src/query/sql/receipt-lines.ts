@@ -1,27 +1,27 @@
 /** Receipts of a lake as a file for DuckDB: what the ledger's index has of them, and nothing that has to be fetched one by one. */
 import { writeFile } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, momentText } from '../../core/model/index.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { listReceipts } from '../../lake/ledger/ledger.ts';
-import { readLedger } from '../../lake/ledger/ledger-index.ts';
+import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import type { ListedLake } from './lake-sources.ts';
 
 /** What RECEIPT_COLUMNS name. */
 const MEMBERS = [
-  ...(['dataset', 'rows', 'series', 'selectedSeries', 'proof', 'source'] as const),
-  ...(['firstTimestamp', 'lastTimestamp', 'objectBytes', 'remark', 'finishedAt'] as const),
+  ...(['dataset', 'rows', 'series', 'selectedSeries', 'proof', 'sourceRows'] as const),
+  ...(['firstTimestamp', 'lastTimestamp', 'objectBytes', 'remark', 'finished'] as const),
 ] as const;
 
 /** The same of one that was fetched as of one that the index has. */
 function toLine(receipt: IndexedPart<(typeof MEMBERS)[number]>): Uint8Array {
   const { job, vessel, date, dataset, rows, series, selectedSeries, proof } = receipt;
-  const { source, firstTimestamp, lastTimestamp, objectBytes, remark, finishedAt } = receipt;
+  const { sourceRows, firstTimestamp, lastTimestamp, objectBytes, remark, finished } = receipt;
   return jsonBytes({
     ...{ job, vessel, date, dataset, rows, series, selectedSeries, proof },
-    ...{ firstTimestamp, lastTimestamp, finishedAt },
-    source: source && { rows: source.rows },
+    ...{ firstTimestamp, lastTimestamp, finishedAt: momentText(finished) },
+    source: sourceRows === undefined ? null : { rows: sourceRows },
     object: objectBytes === 0 ? null : { sizeBytes: objectBytes },
     remark: remark && { kind: remark.kind },
   });
@@ -46,12 +46,15 @@ export async function writeReceiptLines(
     }
     const question = { store, job, dates: [...dates].sort(), members: MEMBERS, log };
     // Whoever asks writes nothing into the lake: the index is kept by those who export, and by `status`.
-    const { receipts, damaged } = await readLedger({ ...question, writeIndex: false, project: toLine });
+    const { damaged } = await scanLedger({
+      ...question,
+      writeIndex: false,
+      take: (receipt) => lines.push(toLine(receipt)),
+    });
     for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
       log.warn({ vesselDay: formatVesselDay(day) }, `left out: ${messageOf(error)}`);
     const more = damaged.length - SAID_AT_MOST;
     if (more > 0) log.warn({ job, more }, 'more receipts are left out, as they cannot be read');
-    lines.push(...receipts.values());
   }
   await writeFile(path, Buffer.concat(lines));
   return path;

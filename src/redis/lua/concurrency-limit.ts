@@ -1,9 +1,6 @@
 import { MEMBERS } from './members.ts';
 
-/**
- * One exchange of a process with the shared concurrency limit: it reports the slots it holds and those it gives
- * back, and is given new ones. Slots are members of a sorted set, scored by the time they run out.
- */
+/** One exchange with the concurrency limit. Slots are a sorted set, scored by the time they run out. */
 export const concurrencyLimitScript = (now: string): string => `
 ${now}${MEMBERS}
 local slots = KEYS[5]

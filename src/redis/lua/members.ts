@@ -1,7 +1,4 @@
-/**
- * Lua that the concurrency limit's and the rate limit's scripts begin with. What a caller says comes as JSON in
- * ARGV[1], so that both sides have names for it. Keys: state, seen, limits, line, then the script's own.
- */
+/** What the limits' scripts begin with. ARGV[1]: JSON. KEYS: state, seen, limits, line, then the script's own. */
 
 /** Sets `now`, in milliseconds, by Redis' own clock: the machines' clocks play no part. It may step: see MEMBERS. */
 export const REDIS_NOW = `

@@ -1,9 +1,6 @@
 import { MEMBERS } from './members.ts';
 
-/**
- * One exchange of a process with the shared rate limit: it asks for one turn, reports turns that it took while there
- * was no rate limit, or slows everyone down. `none` stands for no rate limit: JSON has no infinity.
- */
+/** One exchange with the rate limit: a turn, turns taken while there was none, or a slow-down. JSON: -1 is none. */
 export const rateLimitScript = (now: string): string => `
 ${now}${MEMBERS}
 local turns = KEYS[5]

@@ -39,11 +39,11 @@ export function readEnvironment(
   others: Partial<Settings> = {},
 ): ReadEnvironment {
   const settings: Record<string, unknown> = {};
-  const [origins, wrong, faults]: [ReadEnvironment['origins'], ReadEnvironment['wrong'], string[]] = [
-    {},
-    {},
-    [],
-  ];
+  const { origins, wrong, faults }: Omit<ReadEnvironment, 'settings'> = {
+    origins: {},
+    wrong: {},
+    faults: [],
+  };
   for (const variable of VARIABLES) {
     if (mayBeMissing.has(variable.name) && !isSet(variable, env)) continue;
     const found = findText(variable, env, envFile);

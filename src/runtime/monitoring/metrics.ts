@@ -18,42 +18,35 @@ export interface MetricSources {
   readonly isHeld: () => Promise<boolean | undefined>;
 }
 
-/** What the metrics show, of the events of a process. */
+interface OfJob<Kind extends string> {
+  readonly kind: Kind;
+  readonly job: string;
+}
+
 export type MeasuredEvent =
   | { readonly kind: 'request'; readonly status?: number; readonly ms: number }
   /** A vessel-day of the queue has ended: `published`, `failed`, `handed-back`, … */
-  | {
-      readonly kind: 'day-outcome';
-      readonly job: string;
+  | (OfJob<'day-outcome'> & {
       readonly outcome: string;
       readonly rows?: number | undefined;
       readonly seconds?: number;
-    }
+    })
   | { readonly kind: 'encoded'; readonly seconds: number }
   | { readonly kind: 'uploaded'; readonly seconds: number; readonly sizeBytes: number }
   /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
-  | {
-      readonly kind: 'missing';
-      readonly job: string;
-      readonly missing: number;
-      readonly oldest: string | undefined;
-    }
+  | (OfJob<'missing'> & { readonly missing: number; readonly oldest: string | undefined })
   /** Vessels that the last discovery left out, or named by what is no IMO number. */
-  | { readonly kind: 'discovered'; readonly job: string; readonly troubles: readonly object[] }
+  | (OfJob<'discovered'> & { readonly troubles: readonly object[] })
   /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
-  | { readonly kind: 'failed'; readonly job: string; readonly failed: number; readonly refused: number }
-  | { readonly kind: 'warned'; readonly job: string; readonly open: readonly object[] }
-  | { readonly kind: 'job-planned'; readonly job: string }
+  | (OfJob<'failed'> & { readonly failed: number; readonly refused: number })
+  | (OfJob<'warned'> & { readonly open: readonly object[] })
+  | OfJob<'job-planned'>
   /** Vessels whose last snapshot that a schedule asked for was not taken, nor one since. */
-  | { readonly kind: 'snapshots'; readonly job: string; readonly late: readonly object[] }
+  | (OfJob<'snapshots'> & { readonly late: readonly object[] })
   /** What a look-back found: vessel-days by state, those of none too. */
-  | {
-      readonly kind: 'looked-back';
-      readonly job: string;
-      readonly found: Readonly<Record<string, number>>;
-    }
+  | (OfJob<'looked-back'> & { readonly found: Readonly<Record<string, number>> })
   /** How many look-backs of a job have failed since one has ended. */
-  | { readonly kind: 'look-back-failed'; readonly job: string; readonly times: number }
+  | (OfJob<'look-back-failed'> & { readonly times: number })
   /** Backfills whose last look failed, with the reason of each. */
   | { readonly kind: 'stuck-backfills'; readonly stuck: ReadonlyMap<string, string> }
   | { readonly kind: 'planning-failed' }

@@ -1,7 +1,4 @@
-/**
- * Sessions that were ended before they expired. A fleet shares them through Redis, where every process looks every two
- * seconds while somebody asks; without one, and while Redis is away, each process knows its own.
- */
+/** Sessions ended before they expired, shared through Redis; without it each process knows its own. */
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import type { WebPorts } from '../ports.ts';

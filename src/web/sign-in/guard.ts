@@ -65,11 +65,8 @@ export function guardHost(server: FastifyInstance, access: WebAccess): void {
     const url = URL.parse(`http://${host}/`);
     if (url !== null && url.host !== '' && !/[@/?#\\]/.test(host) && isLoopbackHost(url.hostname)) return;
     const found = `the address names the host '${host}'`;
-    throw new WebError(
-      403,
-      'host-refused',
-      `${found}, expected localhost, 127.0.0.1 or [::1]; set WEB_READ_PASSWORD to reach the page under other names`,
-    );
+    const text = `${found}, expected localhost, 127.0.0.1 or [::1]; set WEB_READ_PASSWORD to reach the page under other names`;
+    throw new WebError(403, 'host-refused', text);
   });
 }
 
@@ -97,12 +94,10 @@ export function guardApi(
     if (routeOptions.config.isFromElsewhere !== true) refuseOtherSites(request, isReading);
     if (routeOptions.config.isOpen === true) return;
     if (isReading ? mayRead(access, session) : session?.right === 'act') return;
-    if (!isReading && !canAct(access))
-      throw new WebError(
-        403,
-        'acting-is-off',
-        'nobody acts by this page: WEB_ACT_PASSWORD and WEB_ACT_GROUPS are not set',
-      );
+    if (!isReading && !canAct(access)) {
+      const text = 'nobody acts by this page: WEB_ACT_PASSWORD and WEB_ACT_GROUPS are not set';
+      throw new WebError(403, 'acting-is-off', text);
+    }
     if (session === undefined) throw new WebError(401, 'sign-in-needed', 'sign in first');
     const needed =
       session.namedBy === 'nobody' ? 'the password for acting: sign in with it' : 'a group of WEB_ACT_GROUPS';
@@ -186,12 +181,10 @@ function refuseOtherSites({ headers }: FastifyRequest, isReading: boolean): void
   const isOurs = site === undefined || site === 'same-origin' || (isReading && site === 'none');
   const { origin } = headers;
   const isSame = origin === undefined || (headers.host ?? '') === URL.parse(origin)?.host;
-  if (!isOurs || !isSame)
-    throw new WebError(
-      403,
-      'other-site',
-      "the request comes from another site's page; behind a proxy, have it pass the header Host",
-    );
+  if (!isOurs || !isSame) {
+    const text = "the request comes from another site's page; behind a proxy, have it pass the header Host";
+    throw new WebError(403, 'other-site', text);
+  }
   if (isReading) return;
   if (headers[ACT_HEADER] !== 'act')
     throw new WebError(403, 'no-act-header', `expected the header '${ACT_HEADER}: act'`);

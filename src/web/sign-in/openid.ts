@@ -1,7 +1,4 @@
-/**
- * People's own names from an OpenID provider: authorization code with PKCE, state and nonce, and an ID token whose
- * signature is checked. Import it where a provider is set, and not before: it loads the library.
- */
+/** Names from an OpenID provider: code with PKCE, state, nonce, a checked ID token. It loads the library. */
 import * as client from 'openid-client';
 import {
   cleanForeignText,
@@ -30,16 +27,6 @@ interface SignInFlow {
   readonly nonce: string;
   readonly verifier: string;
 }
-
-/** Whom the provider names, in its own words. */
-interface Person {
-  readonly name: string;
-  /** The provider's id of them, which stays. */
-  readonly subject: string;
-  readonly groups: readonly string[];
-}
-
-export type Provider = Awaited<ReturnType<typeof openProvider>>;
 
 /** For each answer of the provider, whole. */
 const PATIENCE_S = 10;
@@ -80,11 +67,8 @@ export async function openProvider(settings: ProviderSettings) {
       });
       return { address: address.href, flow };
     },
-    /**
-     * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
-     * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
-     */
-    async finish(query: string, { state, nonce, verifier }: SignInFlow): Promise<Person> {
+    /** Throws FatalError `sign-in-refused`, `sign-in-invalid`, `provider-wrong`, RetriableError `provider-unreachable`. */
+    async finish(query: string, { state, nonce, verifier }: SignInFlow) {
       const returned = new URL(redirectUri);
       returned.search = query;
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
@@ -108,10 +92,8 @@ export async function openProvider(settings: ProviderSettings) {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-function personOf(
-  claims: Claims & { readonly sub: string },
-  { nameClaim, groupsClaim }: ProviderSettings,
-): Person {
+/** Whom the provider names, in its own words. `subject`: its id of them, which stays. */
+function personOf(claims: Claims & { readonly sub: string }, { nameClaim, groupsClaim }: ProviderSettings) {
   const texts = (name: string): string[] => {
     const value = claims[name];
     // Whoever may write any address into their profile is not the one who has it.

@@ -1,17 +1,13 @@
-/**
- * Signing in and out, with a password or with one's own name at an OpenID provider. What belongs to the way to the provider
- * and back is kept by the browser in a signed cookie, and nothing here; its library is loaded when somebody first goes.
- */
+/** Signing in and out, by password or provider. What belongs to the way is kept by the browser, in a signed cookie. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';
 import type { SessionAnswer } from '../answers.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
-import { addressOf, type Client, createShares } from '../shares.ts';
+import { addressOf, type Client, createShares, shareAnswer } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
-import type { Provider, ProviderSettings } from './openid.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
@@ -40,10 +36,7 @@ export function registerSignIn(
     canAct: canAct(access),
   });
 
-  /**
-   * The right that a password gives. A browser that was let in before has tries of its own, with that password alone: what
-   * others try from its address does not lock it out, and it cannot guess the other one.
-   */
+  /** A browser let in before has tries of its own, with that password alone: others cannot lock it out. */
   function attempt(request: FastifyRequest, name: string, password: string) {
     const login = { name, secret: password };
     const outcome = guard.attempt(addressOf(request), login, () => sessions.rightOf(password));
@@ -114,7 +107,9 @@ export function registerProvider(
 ): void {
   const { named } = access;
   if (named?.provider === undefined) return;
-  const open = createProviderQuestion(ports, named.provider);
+  const { provider } = named;
+  const openNow = () => import('./openid.ts').then(({ openProvider }) => openProvider(provider));
+  const open = shareAnswer(ports.clock, openNow, KEPT_MS, TRIED_AGAIN_MS);
   const take = createShares(WAYS);
   const bound = createLineBound(ports.clock);
 
@@ -171,25 +166,6 @@ export function registerProvider(
     ports.log.info({ ...who, right }, 'somebody has signed in at the page');
     return to;
   }
-}
-
-/** Asked once for all, and again after a while. Throws what `openProvider` throws. */
-function createProviderQuestion(
-  { clock }: Pick<WebPorts, 'clock'>,
-  settings: ProviderSettings,
-): () => Promise<Provider> {
-  let asked: { readonly provider: Promise<Provider>; untilMs: number } | undefined;
-  return async () => {
-    if (asked === undefined || clock.monotonicMs() >= asked.untilMs) {
-      const provider = import('./openid.ts').then(({ openProvider }) => openProvider(settings));
-      const one = { provider, untilMs: clock.monotonicMs() + KEPT_MS };
-      asked = one;
-      provider.catch(() => {
-        one.untilMs = clock.monotonicMs() + TRIED_AGAIN_MS;
-      });
-    }
-    return await asked.provider;
-  };
 }
 
 /** A path of this page; what is none, or of another site, is its start. */

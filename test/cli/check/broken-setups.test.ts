@@ -304,18 +304,20 @@ test('a closed port, and one that never answers', async () => {
     found: ['service/connection', 'service-unreachable', /ECONNREFUSED.*check QUERY_BASE_URL/],
   });
   const silent = await listening(createServer((socket) => void ends.push(() => socket.destroy())));
-  await expectNamed({
-    name: 'silent',
-    env: addresses(`http://127.0.0.1:${silent}`),
-    clock: hasty,
-    found: ['service/token', 'headers-timeout', /access token.*no answer within 5 s/],
-  });
-  await expectNamed({
-    name: 'silent TLS',
-    env: addresses(`https://127.0.0.1:${silent}`),
-    clock: hasty,
-    found: ['service/tls', 'tls-failed', /no answer within 5 s.*https/],
-  });
+  await Promise.all([
+    expectNamed({
+      name: 'silent',
+      env: addresses(`http://127.0.0.1:${silent}`),
+      clock: hasty,
+      found: ['service/token', 'headers-timeout', /access token.*no answer within 5 s/],
+    }),
+    expectNamed({
+      name: 'silent TLS',
+      env: addresses(`https://127.0.0.1:${silent}`),
+      clock: hasty,
+      found: ['service/tls', 'tls-failed', /no answer within 5 s.*https/],
+    }),
+  ]);
 });
 
 test('a certificate that nobody has signed, and one that has expired', async () => {

@@ -57,6 +57,9 @@ async function scan() {
 const looks = [await scan(), await scan()];
 const files: string[] = [];
 for await (const { key } of store.list(indexPrefix(JOB, MONTH))) files.push(key);
-const index = await unpackIndex(JOB, (await store.get(indexKey(JOB, MONTH)))!.bytes, ['rows', 'detail']);
+const index = await unpackIndex(JOB, (await store.get(indexKey(JOB, MONTH)))!.bytes, [
+  'rows',
+  'detailSha256',
+]);
 const last = index.row(index.receipts - 1);
 process.stdout.write(JSON.stringify({ looks, files, receipts: index.receipts, last }));

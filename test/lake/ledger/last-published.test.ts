@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Receipt } from '../../../src/core/model/index.ts';
 import { objectKey, receiptKey } from '../../../src/lake/keys.ts';
-import { createLastPublished } from '../../../src/lake/ledger/last-published.ts';
+import { createLastPublished } from '../../../src/lake/ledger/newest-days.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';

@@ -9,12 +9,13 @@ import {
 } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { Claim } from '../../../src/lake/claims/claim.ts';
-import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';
+import { takeClaim } from '../../../src/lake/claims/claims.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { packDetail, readDetail, readNote, readReceipt, writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { publishSealed } from '../../../src/lake/publish/publish.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
+import { readClaims } from '../../helpers/claims.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';

@@ -53,17 +53,17 @@ export function addOf(name: string, date: string, rows = 1, vessel = VESSEL): { 
     add: {
       path: `vessel=${vessel}/date=${date}/${name}.parquet`,
       partitionValues: { vessel, date },
-      sizeBytes: 1_000 + rows,
-      modifiedMs: 1_790_000_000_000,
+      size: 1_000 + rows,
+      modificationTime: 1_790_000_000_000,
       dataChange: true,
       stats: `{"numRecords":${rows}}`,
     },
   };
 }
 
-export function removeOf({ add }: { add: AddFile }, deletedMs: number): Action {
-  const { path, partitionValues, sizeBytes } = add;
-  return { remove: { path, partitionValues, sizeBytes, deletedMs, dataChange: true } };
+export function removeOf({ add }: { add: AddFile }, deletionTimestamp: number): Action {
+  const { path, partitionValues, size } = add;
+  return { remove: { path, partitionValues, size, deletionTimestamp, dataChange: true } };
 }
 
 /** Commit behind whatever is there. */

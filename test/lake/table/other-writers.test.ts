@@ -46,7 +46,7 @@ test('comments, transactions, tags and settings of others survive checkpoints an
   const { schemaString, ...metadata } = table.metadata!;
   const schema = JSON.parse(schemaString);
   schema.fields[0].metadata = { comment: 'when' };
-  const { createdTimeMs: createdTime, ...rest } = metadata;
+  const { createdTime, ...rest } = metadata;
   const wire = { ...rest, createdTime, description: 'of the fleet', schemaString: JSON.stringify(schema) };
   const [tagged] = [addOf('tagged', '2026-01-06')];
   await writeEntry(
@@ -68,7 +68,7 @@ test('comments, transactions, tags and settings of others survive checkpoints an
     await append(table, ...table.preparation({ ...MEASUREMENTS, columns }));
   }
   expect(table.metadata).toMatchObject({
-    ...{ id: metadata.id, description: 'of the fleet', createdTimeMs: createdTime },
+    ...{ id: metadata.id, description: 'of the fleet', createdTime },
     configuration: { 'vessel_export.dataset': 'measurements', 'theirs.setting': 'x' },
   });
   expect(JSON.parse(table.metadata!.schemaString).fields).toMatchObject([

@@ -78,7 +78,7 @@ test('checkpoints, and what a clean-up leaves', async () => {
   for (const job of Object.keys(JOBS)) {
     const table = await tableIn(copy.dir, job, { checkpointVersions: 1 });
     await table.checkpoint();
-    await table.commit(table.version, 'WRITE', [{ txn: { appId: 'a', version: 1, lastUpdatedMs: 2 } }]);
+    await table.commit(table.version, 'WRITE', [{ txn: { appId: 'a', version: 1, lastUpdated: 2 } }]);
     await table.commit(table.version, 'WRITE', [{ metaData: { ...table.metadata!, description: 'd' } }]);
     await table.tidy();
   }
@@ -112,7 +112,7 @@ test('a log that was rebuilt, anew and behind what was there', async () => {
   await rm(join(copy.dir, 'statistics/_delta_log', entries.at(-1)!));
   const table = await tableIn(copy.dir, 'metadata');
   const path = [...table.days()][0]!.files[0]!.path;
-  await table.commit(table.version, 'WRITE', [{ remove: { path, deletedMs: 1, dataChange: true } }]);
+  await table.commit(table.version, 'WRITE', [{ remove: { path, deletionTimestamp: 1, dataChange: true } }]);
   for (const job of Object.keys(JOBS))
     expect(await rebuildLog(ports(copy.dir), job, true)).toMatchObject({ isWritten: true, leftOut: [] });
   await expectKept(copy.dir, 80);

@@ -385,7 +385,7 @@ test('tombstones stay in checkpoints for their retention', async () => {
   const again = await openTable(place);
   expect([...again.tombstones.values()]).toEqual([
     {
-      ...{ path: b.add.path, sizeBytes: b.add.sizeBytes, deletedMs: nowMs - 6 * DAY_MS },
+      ...{ path: b.add.path, size: b.add.size, dataChange: true, deletionTimestamp: nowMs - 6 * DAY_MS },
       partitionValues: b.add.partitionValues,
     },
   ]);

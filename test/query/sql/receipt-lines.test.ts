@@ -48,7 +48,7 @@ test('of receipts that the index knows none is fetched, and each is what it was'
   // Nobody has made an index: all are fetched, and none is made.
   const fetched = await lines();
   expect(gets).toBe(160);
-  await readLedger({ store, job, dates, members: ['rows'], project: () => 0, writeIndex: true, log });
+  await readLedger({ store, job, dates, members: ['rows'], writeIndex: true, log });
   gets = 0;
   expect((await lines()).map((line) => ({ source: null, ...line }))).toEqual(
     fetched.map((line) => ({ source: null, ...line })),
