@@ -39,11 +39,12 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
   const { maxConnections, maxConnectionsPerAddress } = options;
   const write = (line: string) => writeLines(context.stderr, line);
   const log = commandLog(context, 'info');
+  // Before the signal is asked for: until then one ends the process, also while a pipe keeps it waiting here.
+  const known = clients !== undefined && { clients: readClients(clients) };
   const { signal } = context;
   const service = await startService({
     ...{ host, port, tenant, data: await dataOf(options), tokenTtlSeconds: options.tokenTtl },
-    ...{ clock: systemClock, signal, log },
-    ...(clients !== undefined && { clients: readClients(clients) }),
+    ...{ clock: systemClock, signal, log, ...known },
     ...(rate !== undefined && { ratePerMinute: rate }),
     ...(maxConcurrency !== undefined && { maxConcurrency }),
     ...(latency !== undefined && { latencyMs: latency }),

@@ -183,8 +183,13 @@ describe('a request of another site', () => {
     ['what nobody asked for', { ...ACT_HEADERS, 'sec-fetch-site': 'none' }],
     ['another origin', { ...ACT_HEADERS, origin: 'https://evil.example' }],
     ['an origin of another port', { ...ACT_HEADERS, origin: 'http://127.0.0.1:1' }],
+    ['an origin of another scheme', { ...ACT_HEADERS, origin: 'https://127.0.0.1:1' }],
+    ['an origin that begins as ours', { ...ACT_HEADERS, origin: 'http://127.0.0.1.evil.example:PORT' }],
+    ['an origin of another name of ours', { ...ACT_HEADERS, origin: 'http://localhost:PORT' }],
+    ['a word that no browser says', { ...ACT_HEADERS, 'sec-fetch-site': 'x' }],
     ['an origin that is hidden', { ...ACT_HEADERS, origin: 'null' }],
-  ] as const)('is refused with the cookie of who may act: %s', async ([, headers]) => {
+  ] as const)('is refused with the cookie of who may act: %s', async ([, given]) => {
+    const headers = JSON.parse(JSON.stringify(given).replace('PORT', new URL(page.url).port)) as object;
     for (const path of ['/api/acts', '/api/session', '/api/session/end']) {
       for (const method of ['POST', 'DELETE', 'PUT', 'PATCH']) {
         const body = JSON.stringify({ name: 'Eve', password: ACT });
