@@ -1,4 +1,3 @@
-/** What may be wrong with an answer of the source, and what may help. */
 import { DataError, HttpStatusError, RetriableError, shortName } from '../core/errors.ts';
 import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay, MAX_SERIES, microsToIso } from '../core/model/index.ts';

@@ -23,6 +23,9 @@ export interface SourceContext extends SourcePorts {
   readonly lengths: Readonly<Record<SlicedFamily, SliceLength>>;
 }
 
+/** What a single question takes. */
+export type Asker = Pick<SourceContext, 'client' | 'signal' | 'stats'>;
+
 /** `stats`: counters to add to, where several vessel-days share them. */
 export function createSourceContext(
   { client, log, sliceLengths }: SourcePorts,

@@ -134,7 +134,6 @@ export async function confirmEmpty(context: SourceContext, series: ResolvedSerie
     throw new CountsDisagreeError(day, `the source counts no reading in the whole day, but ${reading}`);
 }
 
-/** The first reading of a range, in words; undefined where there is none. */
 function firstReading(
   { client, job, signal, stats }: SourceContext,
   { expressions, idOf }: ResolvedSeries,

@@ -1,7 +1,7 @@
 /** When series were last heard of, and what they said, by the source's statistics. */
 import { HttpStatusError } from '../core/errors.ts';
 import type { TimeRange } from '../core/model/index.ts';
-import type { SourceContext } from './context.ts';
+import type { Asker } from './context.ts';
 import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 import { idExpressions } from './series.ts';
 import { askStatistics } from './statistics.ts';
@@ -15,8 +15,6 @@ export interface LastReading {
 
 /** Series in one request: bounds its body and its answer. */
 const SERIES_AT_ONCE = 500;
-
-type Asker = Pick<SourceContext, 'client' | 'signal' | 'stats'>;
 
 /** The last reading in a range of each series that has one there, by time series id. */
 export async function askLastReadings(

@@ -1,7 +1,7 @@
 import { cleanForeignText, DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
 import { type QueryRequest, type QueryResponse, vesselOf, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
-import type { SourceContext, SourcePorts } from './context.ts';
+import type { Asker, SourcePorts } from './context.ts';
 import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
 import { describeRequest, splitExpressions } from './fetch/address.ts';
 import type { RequestStats } from './fetch/exchange.ts';
@@ -27,7 +27,7 @@ interface Matched<T> {
  * fleet has millions of series. Throws DataError `too-many-series`; else as the client, the decoder, and `onNothing` says.
  */
 export async function askMetadata<T>(
-  context: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
+  context: Asker,
   expression: string,
   keep: (element: MetadataElement) => T | undefined,
   onNothing: OnNothing,

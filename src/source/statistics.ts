@@ -7,7 +7,7 @@ import {
   wireShape,
 } from '../core/model/index.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
-import type { ResolvedSeries, SourceContext } from './context.ts';
+import type { Asker, ResolvedSeries, SourceContext } from './context.ts';
 import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
@@ -53,10 +53,9 @@ type AddRow<T> = (gathered: T, row: StatisticsRow) => void;
 type AddCounted<T> = (gathered: T, row: CountedRow) => void;
 
 /**
- * Gather the rows of one answer, or of several where the range has to be asked for in parts. Every try begins with what `begin`
- * returns. The older version of the service sends a row for each value; of an answer in one part `addCounted` may take the rows that it
- * is fast for. Rows may lie outside the range: an inclusive `to` makes one window more. Throws what the client and `add` throw, and
- * DataError `too-many-series`.
+ * Gather the rows of one answer, or of several where the range has to be asked for in parts; every try begins with what `begin` returns. Of an
+ * answer in one part `addCounted` may take the rows that it is fast for. Rows may lie outside the range: an inclusive `to` makes one window
+ * more. Throws what the client and `add` throw, and DataError `too-many-series`.
  */
 export async function collectStatistics<T>(
   context: SourceContext,
@@ -97,7 +96,7 @@ export async function collectStatistics<T>(
 
 /** Gather the rows of one answer; as `collectStatistics` otherwise. */
 export function askStatistics<T>(
-  { client, signal, stats }: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
+  { client, signal, stats }: Asker,
   { expressions, range, aggregations, window }: StatisticsQuestion,
   scope: RetryScope,
   begin: () => T,

@@ -129,7 +129,6 @@ export class DayCollector {
   readonly strangers = new Set<string>();
   readonly #range: TimeRange;
   readonly #idsOf: ReadonlyMap<string, readonly string[]>;
-  /** By series, then by the begin of the day. */
   readonly #cells = new Map<string, Map<Micros, CountedWindow>>();
 
   constructor(group: readonly LookbackVessel[], range: TimeRange) {

@@ -4,7 +4,6 @@ import { DataError } from '../../core/errors.ts';
 import { badParquet, parquetTooLarge } from './parquet-faults.ts';
 import type { ThriftReader } from './thrift-reader.ts';
 
-/** Where it stands, for messages. */
 export const FOOTER = 'the footer';
 const MAX_COLUMNS = 1_000;
 /** Of the union `LogicalType`, by field. */
@@ -28,7 +27,6 @@ export type TimeUnit = (typeof TIME_UNITS)[number];
 
 export interface ParquetColumn extends ColumnQuestion {
   readonly isOptional: boolean;
-  /** Of times. */
   readonly unit: TimeUnit;
 }
 

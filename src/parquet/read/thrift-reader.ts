@@ -22,7 +22,6 @@ export class ThriftReader {
   position: number;
   readonly #bytes: Uint8Array;
   readonly #end: number;
-  /** What is read, for messages. */
   readonly #where: string;
   #depth = 0;
 

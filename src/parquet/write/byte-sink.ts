@@ -59,7 +59,6 @@ export function putSized(sink: ByteSink, put: () => void): void {
   sink.view.setUint32(lengthAt, sink.at - lengthAt - 4, true);
 }
 
-/** A text as PLAIN has it: its length, then its bytes. */
 export function putText(sink: ByteSink, bytes: Uint8Array, from = 0, to = bytes.length): void {
   putUint32(sink, to - from);
   putBytes(sink, bytes, from, to);

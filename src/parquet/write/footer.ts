@@ -8,11 +8,8 @@ import { MAGIC_BYTES, readMetadata } from './parquet-tail.ts';
 import { putFooter, putShiftedOffsetIndex } from './parquet-thrift.ts';
 
 /**
- * What follows the last body of a file: the page indexes and the footer of all row groups.
- *
- * Every absolute offset is shifted to where the row group's body now is. Those in the footers are not all:
- * each offset index lists its pages by absolute offset too, so page indexes are left out of the bodies and
- * written here, behind the last one, as other writers do.
+ * What follows the last body of a file: page indexes and the footer of all row groups, every absolute offset shifted to where its body now
+ * is. Offset indexes list pages by such offsets too, so page indexes are not in the bodies but written here.
  */
 
 /** What each dataset's row groups are sorted by, first to last. */
@@ -38,7 +35,6 @@ function indexBytes(placed: PlacedGroup, offset: bigint, length: number | undefi
 
 type AppendIndex = (sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup) => void;
 
-/** Append a column index, which holds no offsets, and note where it is. */
 const appendColumnIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   if (chunk.column_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.column_index_offset, chunk.column_index_length);
@@ -46,7 +42,6 @@ const appendColumnIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   putBytes(sink, bytes);
 };
 
-/** Append an offset index with its pages' offsets shifted, and note where it is. */
 const appendOffsetIndex: AppendIndex = (sink, bodiesEnd, chunk, placed) => {
   if (chunk.offset_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.offset_index_offset, chunk.offset_index_length);

@@ -2,12 +2,9 @@ import { type ColumnBatch, JSON_TEXT, jsonTextAt } from '../../core/model/index.
 import { createKindRuns, type KindRuns, startRun } from './pages.ts';
 
 /**
- * Readings in order of arrival → in order of (time_series_id, timestamp, value).
- *
- * Rows arrive in time order, so a stable counting sort by series leaves only runs of equal (series, timestamp)
- * to be put in order. Value order: longs, then doubles, then JSON texts; longs as numbers, doubles by their
- * IEEE 754 bits read as a signed 64-bit integer, texts by bytes. Equal readings are kept and are alike, so the
- * result depends on the multiset of readings alone.
+ * Readings in order of arrival → in order of (time_series_id, timestamp, value): a stable counting sort by series leaves only runs of equal
+ * times to be put in order. Longs as numbers come first, then doubles by their bits as a signed integer, then texts by bytes; so the result
+ * depends on the multiset of readings alone.
  */
 export interface SortedReadings {
   readonly rows: number;
@@ -96,7 +93,6 @@ function scatter(
   return mayBeEqual;
 }
 
-/** The kind of each row, where some series has several. */
 function kindsInOrder({ rows, seriesCodes, kinds }: ColumnBatch, rankOfCode: Int32Array, first: Int32Array) {
   const next = first.slice();
   const kindOfRow = new Uint8Array(rows);

@@ -121,5 +121,4 @@ export function framed(bytes: Uint8Array): Uint8Array {
   ]);
 }
 
-/** What `framed` adds to a page. */
 const FRAME_BYTES = 12;

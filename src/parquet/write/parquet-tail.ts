@@ -5,10 +5,8 @@ import { CREATED_BY } from './columns.ts';
 import { PARQUET_MAGIC } from './parquet-thrift.ts';
 
 /**
- * A Parquet file of one row group in two: the *body* (its column chunks, between the leading magic and what
- * follows them) and the *tail* (page indexes, footer, footer length, closing magic), kept until the footer of the whole
- * file is written. Offsets in a tail count from the start of the one-group file, so a tail begins at 4 + the bytes of
- * its body.
+ * A Parquet file of one row group in two: the *body* (its column chunks) and the *tail* (page indexes, footer, its length, magic), kept until
+ * the footer of the whole file is written. Offsets in a tail count from the start of the one-group file.
  */
 
 export const MAGIC_BYTES = 4;

@@ -118,7 +118,6 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     );
   }
 
-  /** Swap the first `count` rows out of the gathered ones. */
   function takeOut(count: number): Rows {
     const taken = gathered;
     const rest = taken.rows - count;

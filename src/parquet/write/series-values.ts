@@ -228,7 +228,6 @@ function sumWindows(
   return { ...gathered, min, max };
 }
 
-/** Reads the doubles of a column; undefined where it is missing or null. */
 function cellsOf(column: OrderedColumn | undefined): ReadCell {
   if (column === undefined) return () => undefined;
   const doubles = doublesOf(column.cells);

@@ -7,15 +7,8 @@ import { cellNumber } from './page-values.ts';
 import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
 import { createRanking } from './series-ranks.ts';
-import {
-  copyTableRows,
-  createTable,
-  setValue,
-  type Table,
-  type TableValue,
-  tableNulls,
-  textBytes,
-} from './table.ts';
+import type { Table, TableValue } from './table.ts';
+import { copyTableRows, createTable, setValue, tableNulls, textBytes } from './table.ts';
 
 interface StatisticsRowGroupOptions extends RowGroupSize {
   /** `count` must be among them: it is what proves the rows. */

@@ -104,7 +104,6 @@ export function textAt(column: TableColumn, row: number): Uint8Array {
   return column.bytes.subarray(textBytes(column, row), column.ends[row]);
 }
 
-/** The nulls of each column, for the check of what was encoded. */
 export function tableNulls({ columns, rows }: Table): { columns: string[]; count: number }[] {
   return columns.map(({ column, set }) => ({
     columns: [column.name],

@@ -192,14 +192,12 @@ export class ObjectFields {
     return fields;
   }
 
-  /** DataError at a field that is there. */
   fault(name: string, expected: string, code = 'bad-field'): Error {
     const member = this.#byName.get(name)!;
     const start = this.#members.valueStart(member);
     return this.#window.fault(code, start, `${expected} as '${name}'`, this.#members.valueEnd(member));
   }
 
-  /** DataError at the object itself. */
   objectFault(code: string, expected: string): Error {
     return this.#window.fault(code, this.#start, expected);
   }

@@ -14,28 +14,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { CancelledError, VesselExportError } from '../../core/errors.ts';
-import {
-  type Clock,
-  type ConcurrencyLimit,
-  type Log,
-  type Random,
-  type RateLimit,
-  silentLog,
-} from '../../core/model/ports.ts';
+import type { Clock, ConcurrencyLimit, Log, Random, RateLimit } from '../../core/model/ports.ts';
+import { silentLog } from '../../core/model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
 import { addressOf, describeRequest, idHeaders, nameRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
-import {
-  contentTypeOf,
-  createRequestStats,
-  linkSignals,
-  type Outgoing,
-  type RequestStats,
-} from './exchange.ts';
+import type { Outgoing, RequestStats } from './exchange.ts';
+import { contentTypeOf, createRequestStats, linkSignals } from './exchange.ts';
 import { withInflate } from './inflate.ts';
-import { type InFlight, type RequestReport, withMeter } from './meter.ts';
+import { type RequestReport, withMeter } from './meter.ts';
 import { withRateLimit } from './rate-limit.ts';
 import { RETRY_LIMITS, type RetryLimits, type RetryScope } from './retry.ts';
 import { withRetry } from './retry-loop.ts';
@@ -46,9 +35,7 @@ import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
 interface ClientLimits extends DeadlineLimits {
-  /** Most bytes of an error body that are read. */
   readonly maxErrorBytes: number;
-  /** Most decompressed bytes of a body in `exchange`. */
   readonly maxPageBytes: number;
   readonly retry: RetryLimits;
 }
@@ -89,7 +76,6 @@ export interface ClientOptions {
 
 export interface ExchangeOptions extends RetryScope {
   readonly signal?: AbortSignal | undefined;
-  /** Counters to add to, besides the client's own. */
   readonly stats?: RequestStats | undefined;
   /** Did the last attempt get further? Asked after a failure; true gives the next one full patience again. */
   readonly progressed?: () => boolean;
@@ -116,9 +102,7 @@ export interface QueryClient {
   oldestRequestMs(): number;
   /** Milliseconds since the epoch by the service's own clock; undefined where no answer of the last hour said so. */
   serverNowMs(): number | undefined;
-  /** Length of the base URL, for `splitExpressions`. */
   readonly baseUrlBytes: number;
-  /** Cancel what is under way and close all sockets. */
   close(): Promise<void>;
 }
 
@@ -135,7 +119,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   const closing = new AbortController();
   const transport = createTransport();
   const retryOptions = { limits: retry, clock, random, log, failFast };
-  const inFlight = new Set<InFlight>();
+  const inFlight = new Set<{ readonly startedMs: number }>();
   const overWire = (report: (info: RequestReport) => void) => {
     const onEnd = (info: RequestReport) => {
       const { asked, ...fields } = info;

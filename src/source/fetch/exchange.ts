@@ -1,10 +1,6 @@
 /**
- * The shape that all layers of the client share. A layer takes the next one and gives the same shape back:
- *
- *   Exchange   one question to the service, however many requests it takes      (version, retry)
- *   Send       one HTTP request and its answer                                  (concurrency limit, rate limit, token, meter, inflate, deadline, transport)
- *
- * The answer's body is read inside `consume`, so that every layer sees when it ends or breaks off.
+ * The shape that all layers share, which client.ts lists: an Exchange is one question however many requests it takes, a Send one request and
+ * its answer. The body is read inside `consume`, so that every layer sees when it ends or breaks off.
  */
 import type { Body } from '../../core/model/query.ts';
 import type { RetryScope } from './retry.ts';
@@ -39,7 +35,6 @@ export interface Answer {
 
 /** Counters of one or many calls; the client adds, the owner reads. */
 export interface RequestStats {
-  /** HTTP requests sent to the query service. */
   requests: number;
   /** Those of them that repeated an earlier one. */
   retries: number;

@@ -12,21 +12,16 @@ export interface RequestReport {
   readonly asked: string;
 }
 
-/** A request under way, since when on the monotonic clock. */
-export interface InFlight {
-  readonly startedMs: number;
-}
-
-/** Layer: count requests and bytes, and measure the time on the wire. `inFlight` has the oldest first. */
+/** Layer: count requests and bytes, and measure the time on the wire. `inFlight` has the oldest first, with its monotonic begin. */
 export function withMeter(
   clock: Clock,
   onRequest: (report: RequestReport) => void,
-  inFlight: Set<InFlight>,
+  inFlight: Set<{ readonly startedMs: number }>,
   next: Send,
 ): Send {
   return async (attempt) => {
     const startedMs = clock.monotonicMs();
-    const underWay: InFlight = { startedMs };
+    const underWay = { startedMs };
     inFlight.add(underWay);
     let status: number | undefined;
     for (const sink of attempt.sinks) sink.requests += 1;

@@ -1,11 +1,5 @@
-import {
-  codeOf,
-  DataError,
-  FatalError,
-  RateLimitedError,
-  RetriableError,
-  type VesselExportError,
-} from '../../core/errors.ts';
+import type { VesselExportError } from '../../core/errors.ts';
+import { codeOf, DataError, FatalError, RateLimitedError, RetriableError } from '../../core/errors.ts';
 import { withLogFields } from '../../core/model/log-context.ts';
 import type { Clock, Log, Random } from '../../core/model/ports.ts';
 import type { Attempt, Call, Exchange, Outgoing, Send } from './exchange.ts';

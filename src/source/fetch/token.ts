@@ -3,14 +3,8 @@ import { FatalError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/ports.ts';
 import { type Attempt, abortable, type Exchange, linkSignals, type Send } from './exchange.ts';
 import { AnswerError, RefusedTokenError } from './status.ts';
-import {
-  BasicCredentials,
-  credentialsRefused,
-  type IssuedToken,
-  lifetimeOf,
-  requestToken,
-  type TokenRequestOptions,
-} from './token-request.ts';
+import type { IssuedToken, TokenRequestOptions } from './token-request.ts';
+import { BasicCredentials, credentialsRefused, lifetimeOf, requestToken } from './token-request.ts';
 
 interface AccessToken {
   readonly text: string;
