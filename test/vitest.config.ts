@@ -1,4 +1,4 @@
-/** The suite in tiers: tests without I/O, the simulation, and those that talk to real servers. `npm run long` has the rest. */
+/** The suite in tiers: tests without I/O, and those that talk to real servers. `npm run long` has the rest. */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { unitTests } from './helpers/tiers.ts';
@@ -18,7 +18,6 @@ export const shared = defineConfig({
 });
 
 const unit = unitTests();
-const simulation = 'test/simulation/**/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -27,15 +26,14 @@ export default defineConfig({
       // Nothing that one of them does outlasts it, so that they share their modules.
       {
         extends: true,
-        test: { name: 'unit', include: unit, exclude: [simulation], isolate: false },
+        test: { name: 'unit', include: unit, isolate: false },
       },
-      { extends: true, test: { name: 'simulation', include: [simulation] } },
       {
         extends: true,
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: [...unit, simulation, 'test/long/**', 'test/browser/coverage-large.test.ts'],
+          exclude: [...unit, 'test/long/**', 'test/browser/coverage-large.test.ts'],
           globalSetup: ['test/helpers/s3-global-setup.ts'],
         },
       },

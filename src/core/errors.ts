@@ -93,7 +93,7 @@ export class CancelledError extends VesselExportError {
   }
 }
 
-/** The service answered with a status that no retry mends; carries the status for callers that can adapt. */
+/** The service answered with a status that no retry fixes; carries the status for callers that can adapt. */
 export class HttpStatusError extends FatalError {
   readonly status: number;
   constructor(status: number, code: string, message: string, options?: ErrorOptions) {

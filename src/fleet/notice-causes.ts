@@ -6,7 +6,7 @@ import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.t
 import { lastFiringMs } from '../core/plan/firings.ts';
 import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { FailedDays, FleetEvent } from './events.ts';
-import type { Cause, ToldCause } from './notify/causes.ts';
+import type { Cause, ToldCause } from './notify/cause-changes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
 
 /** The hold of the queue; it cannot be known while Redis is out of reach. */

@@ -10,7 +10,7 @@ import type { FleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { CauseRow, FleetFacts, Heard, HoldNow, JobFacts } from './notice-causes.ts';
 import { FLEET_CAUSES, HEARD_KINDS, JOB_CAUSES, troublesOf } from './notice-causes.ts';
-import { causeKey, type KnownCause, type ToldCause } from './notify/causes.ts';
+import { causeKey, type KnownCause, type ToldCause } from './notify/cause-changes.ts';
 import { createSharedText, withOtherPlace } from './notify/notice-store.ts';
 import { createTeller, type Teller } from './notify/notices.ts';
 import { createWebhook } from './notify/webhook.ts';

@@ -32,7 +32,7 @@ const LONGEST_RETRY_MS = 500;
 
 /**
  * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
- * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background. `login` is asked again
+ * RetriableError `redis-unreachable`. Later losses are logged once each and fixed in the background. `login` is asked again
  * before each new connection where it is a function.
  */
 export async function openRedis(login: string | (() => RedisLogin), options: RedisConnectionOptions = {}) {

@@ -4,7 +4,7 @@ import type { Job } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
 import type { HoldNow } from '../../src/fleet/notice-causes.ts';
 import { createNoticeWatch } from '../../src/fleet/notice-watch.ts';
-import type { KnownCauses, ToldCause } from '../../src/fleet/notify/causes.ts';
+import type { KnownCauses, ToldCause } from '../../src/fleet/notify/cause-changes.ts';
 import type { Hold } from '../../src/fleet/queue/hold.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 

@@ -241,7 +241,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
     expect(publishedBy(worker)).toHaveLength(3);
   });
 
-  test('poison ends in the failed set with its reason, and is exported once it is mended', async () => {
+  test('poison ends in the failed set with its reason, and is exported once it is fixed', async () => {
     await open();
     bench.service.faults = ({ family, range }) =>
       family === 'measurements' && range!.fromMicros < Date.parse('2026-01-06T00:00:00Z') * 1_000

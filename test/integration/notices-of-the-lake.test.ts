@@ -64,8 +64,8 @@ const poll = <T>(look: () => T | Promise<T>) => expect.poll(look);
 const receipt = () => readReceipt(bench.fleet.app.store, NIGHT);
 const isOnHold = () => bench.fleet.queue.bull.isPaused();
 
-/** The queue is put on hold for the lake's sake, however long, and goes on by itself when it is mended. */
-async function expectHold(code: string, mend: () => Promise<void>): Promise<void> {
+/** The queue is put on hold for the lake's sake, however long, and goes on by itself when it is fixed. */
+async function expectHold(code: string, fix: () => Promise<void>): Promise<void> {
   bench.work();
   await poll(isOnHold).toBe(true);
   expect(await bench.look()).toEqual(['begun hold']);
@@ -73,7 +73,7 @@ async function expectHold(code: string, mend: () => Promise<void>): Promise<void
   expect(told.members).toEqual([code]);
   // That nothing can be planned meanwhile has this cause.
   await expectSilence(bench, [1, 6, 30, 120]);
-  await mend();
+  await fix();
   await poll(isOnHold).toBe(false);
   await poll(receipt).toBeDefined();
   bench.advance(MINUTE_MS);
@@ -150,7 +150,7 @@ describe.skipIf(redis === undefined || s3 === undefined)('people are told of a b
   test.for<[what: string, code: string, status: number, error: string]>([
     ['refuses our credentials', 'bad-credentials', 403, 'InvalidAccessKeyId'],
     ['gives us no permission', 'no-permission', 403, 'AccessDenied'],
-  ])('that %s, and that it is mended', async ([, code, status, error]) => {
+  ])('that %s, and that it is fixed', async ([, code, status, error]) => {
     await openInBucket();
     line.always = () => answer(status, error);
     await expectHold(code, async () => {
@@ -162,7 +162,7 @@ describe.skipIf(redis === undefined || s3 === undefined)('people are told of a b
     ['answers with errors of its own', answer(500, 'InternalError')],
     ['throttles', answer(503, 'SlowDown')],
     ['is cut off in the middle', { kind: 'lose-answer' }],
-  ])('that %s when a day is uploaded: the day fails, and the next firing mends it', async ([, fault]) => {
+  ])('that %s when a day is uploaded: the day fails, and the next firing fixes it', async ([, fault]) => {
     await openInBucket();
     line.always = ({ method, url }) =>
       method !== 'GET' && /\/data\.parquet\?/.test(url) ? fault : undefined;

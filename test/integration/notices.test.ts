@@ -197,7 +197,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
       'a record that breaks the contract',
       { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' },
     ],
-  ])('of %s, and that it is mended, once somebody tries it again', async ([, fault]) => {
+  ])('of %s, and that it is fixed, once somebody tries it again', async ([, fault]) => {
     answer(fault, ['measurements']);
     bench.work();
     await bench.look();

@@ -412,12 +412,12 @@ test.skipIf(server === undefined)(
       expect(after.requests.reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThan(0);
 
       fleet.holdAfter(1);
-      const mend = { from: '2026-01-07', to: '2026-01-08', vessel: [VESSEL], run: true };
-      const reconciling = reconcileCommand(context, [], mend, FLEET_OVERRIDES);
+      const fix = { from: '2026-01-07', to: '2026-01-08', vessel: [VESSEL], run: true };
+      const reconciling = reconcileCommand(context, [], fix, FLEET_OVERRIDES);
       await expect.poll(async () => (await seen()).running[0]?.rows ?? 0, look).toBeGreaterThan(0);
-      const mending = await seen();
-      expect(mending.running).toMatchObject([{ date: '2026-01-07', kind: 'reconcile', pid: process.pid }]);
-      expect(mending.processes).toMatchObject([{ role: 'run', active: 1 }]);
+      const fixing = await seen();
+      expect(fixing.running).toMatchObject([{ date: '2026-01-07', kind: 'reconcile', pid: process.pid }]);
+      expect(fixing.processes).toMatchObject([{ role: 'run', active: 1 }]);
       fleet.release();
       expect(await reconciling).toBe(0);
       await expect.poll(async () => (await seen()).processes, look).toEqual([]);
@@ -439,7 +439,7 @@ test.skipIf(server === undefined)(
 );
 
 describe.skipIf(!isOwnPossible)('a Redis that is not there', () => {
-  test('is said within two seconds, frozen or killed, and mended by its return', async () => {
+  test('is said within two seconds, frozen or killed, and fixed by its return', async () => {
     await using redis = await startOwnRedis();
     const fleet = await openTestFleet({ redisUrl: redis.url, prefix: 'away' });
     const clock = createManualClock();

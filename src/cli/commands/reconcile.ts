@@ -27,7 +27,7 @@ import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates
 import { isBad, type RunOptions, summarize, toDay } from './run.ts';
 
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
-  /** Export what an export mends, in this process. */
+  /** Export what an export fixes, in this process. */
   readonly run?: boolean;
   /** Put the same vessel-days into the queue instead. */
   readonly enqueue?: boolean;
@@ -47,9 +47,9 @@ export const reconcileCommand: Command<[Names, ReconcileOptions]> = async (
   await using opened = await openFor(context, named, options, overrides, view.log);
   const { app, jobs, news, enqueue } = opened;
   const { settings } = app.config;
-  const mends = options.run === true || options.enqueue === true;
+  const fixes = options.run === true || options.enqueue === true;
   const names = jobs.map(({ name }) => name);
-  await (mends ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
+  await (fixes ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
   const stats = createRequestStats();
   const found: Found[] = [];
   for (const job of jobs) {
@@ -60,7 +60,7 @@ export const reconcileCommand: Command<[Names, ReconcileOptions]> = async (
     found.push({ ...result, dates });
     tell(output, result);
   }
-  const tasks = mends ? await toRepair(app, jobs, found, options) : [];
+  const tasks = fixes ? await toRepair(app, jobs, found, options) : [];
   const queued = await enqueue?.(tasks);
   for (const one of queued ?? []) output.add('days', toQueuedDay(one));
   const onEvent = (event: ExportEvent) => {
@@ -131,7 +131,7 @@ async function openFor(
   return { ...nobody, ...fleet, jobs, enqueue };
 }
 
-/** What an export mends. Days that would lose readings are noted, so that they are not tried again. */
+/** What an export fixes. Days that would lose readings are noted, so that they are not tried again. */
 async function toRepair(
   app: App,
   jobs: readonly Job[],
@@ -161,8 +161,8 @@ interface Report {
 /** False where somebody has to look: refusals, contradictions, what could not be asked, failed exports, what the queue left. */
 function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileOptions): boolean {
   const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
-  const mends = exported !== undefined || queued !== undefined;
-  const isRefused = mends && allowShrink !== true && states.has('would-shrink');
+  const fixes = exported !== undefined || queued !== undefined;
+  const isRefused = fixes && allowShrink !== true && states.has('would-shrink');
   const isUnknown = found.some(({ unasked, notCompared }) => unasked.length > 0 || notCompared > 0);
   if (isRefused || isUnknown || states.has('disagree') || states.has('unreadable')) return false;
   const isLeft = ({ status }: QueuedRepair) => status === 'in-failed-set' || status === 'no-room';

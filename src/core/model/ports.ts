@@ -70,7 +70,7 @@ export interface Slot {
  * Contract, for every implementation:
  * - `take` resolves first come first served, and never more than `perMinute` times in any minute; turns are
  *   spread evenly, there is no burst. It rejects with the signal's reason, at once, and then uses up no turn.
- * - `slowDown` is called on a 429 that only a lower rate limit can mend. It lowers the rate limit for everyone, also for
+ * - `slowDown` is called on a 429 that only a lower rate limit can fix. It lowers the rate limit for everyone, also for
  *   those who wait already, once per cool-down; without refusals the rate limit creeps back to what was configured.
  */
 export interface RateLimit {

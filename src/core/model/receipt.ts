@@ -50,7 +50,7 @@ export interface Receipt {
   } | null;
   /** Base URL, with its tenant, of the service that was asked; older receipts do not have it. */
   readonly sourceUrl?: string;
-  /** What is odd about the day, until it is accepted or mended: series that are missing. */
+  /** What is odd about the day, until it is accepted or fixed: series that are missing. */
   readonly remark?: FewerSeriesWarning;
   /** And whatever else: of each kind one. */
   readonly warnings?: readonly SeriesWarning[];

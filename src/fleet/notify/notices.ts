@@ -11,7 +11,7 @@ import { jsonBytes, unlessDamaged } from '../../lake/json.ts';
 import { NOTICES_KEY } from '../../lake/keys.ts';
 import { parseFile } from '../../lake/shapes.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
-import { compareCauses, type KnownCauses, type ToldCause } from './causes.ts';
+import { compareCauses, type KnownCauses, type ToldCause } from './cause-changes.ts';
 import type { Message, Webhook } from './webhook.ts';
 
 /** A message on its way. */

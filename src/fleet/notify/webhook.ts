@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
-import type { Change } from './causes.ts';
+import type { Change } from './cause-changes.ts';
 
 /** As it is kept until it has arrived. */
 export interface Message {

@@ -193,10 +193,10 @@ describe('what commands print', () => {
     );
     expect(value.jobs).toMatchObject([{}, { job: 'metadata', message: expect.any(String) }, {}]);
     expect(value.findings!.length).toBeGreaterThan(0);
-    const mended = await printed('reconcile.ndjson', (context) =>
+    const fixed = await printed('reconcile.ndjson', (context) =>
       reconcileCommand(context, [], { ...RANGE, run: true, allowShrink: true, ndjson: true }, overrides),
     );
-    expect(mended.values.map(({ kind }) => kind)).toContain('day');
+    expect(fixed.values.map(({ kind }) => kind)).toContain('day');
   });
 
   test('status', async () => {

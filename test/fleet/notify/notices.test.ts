@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/core/model/index.ts';
-import { type Cause, causeKey, type KnownCauses } from '../../../src/fleet/notify/causes.ts';
+import { type Cause, causeKey, type KnownCauses } from '../../../src/fleet/notify/cause-changes.ts';
 import { createTeller, type Teller } from '../../../src/fleet/notify/notices.ts';
 import { createWebhook, type WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
 import { NOTICES_KEY } from '../../../src/lake/keys.ts';

@@ -129,7 +129,7 @@ describe.skipIf(server === undefined)('a worker', () => {
     expect([...(await queue.failed([DAY]))]).toEqual([ID]);
   });
 
-  test('what no retry mends fails at once, and the others go on', async () => {
+  test('what no retry fixes fails at once, and the others go on', async () => {
     const { perform, succeeded } = failing([new DataError('bad-record', 'no timestamp')]);
     await queue.add([DAY, { ...DAY, date: '2026-01-06' }]);
     startWorker({ perform, concurrency: 1 });

@@ -36,7 +36,7 @@ export function signInHint({ session }) {
 
 const NOT_LOST = 'No vessel-day is lost: ';
 const NEXT =
-  'workers look every few seconds, up to five minutes, whether it has passed, and go on by themselves. Mend what the message says; with a new secret, start the workers again.';
+  'workers look every few seconds, up to five minutes, whether it has passed, and go on by themselves. Fix what the message says; with a new secret, start the workers again.';
 /** Without a reason there is nothing that could be seen to pass. */
 const PAUSED_NEXT = 'workers go on once somebody lifts the hold.';
 

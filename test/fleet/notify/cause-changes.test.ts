@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Cause, KnownCauses, ToldCause } from '../../../src/fleet/notify/causes.ts';
-import { causeKey, compareCauses, MAX_MEMBERS } from '../../../src/fleet/notify/causes.ts';
+import type { Cause, KnownCauses, ToldCause } from '../../../src/fleet/notify/cause-changes.ts';
+import { causeKey, compareCauses, MAX_MEMBERS } from '../../../src/fleet/notify/cause-changes.ts';
 
 const failed = (...members: string[]): Cause => ({
   kind: 'failed',
