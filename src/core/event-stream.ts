@@ -1,8 +1,7 @@
 /** Streams of events: each is told by its kind, and a listener passes over kinds that it does not know. */
 
-interface AnyEvent {
-  readonly kind: string;
-}
+/** An event of any stream. */
+type AnyEvent = { readonly kind: string };
 
 export type EventStream<Event extends AnyEvent> = ReturnType<typeof createEventStream<Event>>;
 

@@ -14,11 +14,14 @@ import { inOrder, sortTable, type TableColumn } from './table.ts';
 import { appendValueChunk, createEncodeScratch } from './value-chunk.ts';
 
 /** Memory for one row group at a time, used again for the next. */
-export function createArena() {
-  return { sort: createSortScratch(), encode: createEncodeScratch() };
+export interface Arena {
+  readonly sort: ReturnType<typeof createSortScratch>;
+  readonly encode: ReturnType<typeof createEncodeScratch>;
 }
 
-export type Arena = ReturnType<typeof createArena>;
+export function createArena(): Arena {
+  return { sort: createSortScratch(), encode: createEncodeScratch() };
+}
 
 /** Sort and encode one row group in the calling thread: some 0.1 s per million rows. Throws FatalError `encode-failed`. */
 export function encodeRowGroup(job: EncodeJob, arena: Arena): EncodeAnswer {
