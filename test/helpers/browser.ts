@@ -79,10 +79,12 @@ function watchFaults(page: Page, host: string): { readonly faults: string[]; unw
   const faults: string[] = [];
   const onError = (error: Error) => void faults.push(`thrown: ${error.message}`);
   const onMessage = (message: ConsoleMessage) => {
-    // What comes late of a page that was here before names that one's address.
+    // What comes late of a page that was here before names that one's address, or the icon that a clean page has not.
     const { url } = message.location();
-    const isOfAnother = URL.canParse(url) && new URL(url).host !== host;
-    if (message.type() === 'error' && !isOfAnother) faults.push(`logged: ${message.text()}`);
+    const isOfAnother =
+      URL.canParse(url) &&
+      (new URL(url).host !== host || /^\/(?:clean|favicon\.ico)$/.test(new URL(url).pathname));
+    if (message.type() === 'error' && !isOfAnother) faults.push(`logged: ${message.text()} (${url})`);
   };
   const onRequest = (request: Request) => {
     const asked = new URL(request.url());
