@@ -38,3 +38,9 @@ export function unitTests(): string[] {
 
 /** The long tier tries every case of a table, the suite those that find what nothing else does. */
 export const isLong = process.env.TEST_TIER === 'long';
+
+/** Test files that try more in the long tier: they ask for `isLong`. */
+export function longTests(): string[] {
+  const paths = globSync('test/**/*.test.ts', { cwd: ROOT });
+  return paths.filter((path) => /\bisLong\b/.test(readFileSync(join(ROOT, path), 'utf8')));
+}

@@ -1,4 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
+import { longTests } from '../helpers/tiers.ts';
 import { shared } from '../vitest.config.ts';
 
 /** What takes minutes, and all cases of tests of which the suite has some. */
@@ -6,16 +7,7 @@ export default mergeConfig(
   shared,
   defineConfig({
     test: {
-      include: [
-        'test/long/**/*.test.ts',
-        'test/browser/coverage-large.test.ts',
-        'test/browser/day.test.ts',
-        'test/package.test.ts',
-        'test/crash/*.test.ts',
-        'test/integration/*-chaos.test.ts',
-        'test/integration/late-writes.test.ts',
-        'test/redis/shared-concurrency-limit-processes.test.ts',
-      ],
+      include: ['test/long/**/*.test.ts', 'test/browser/coverage-large.test.ts', ...longTests()],
       env: { TEST_TIER: 'long' },
       globalSetup: ['test/helpers/s3-global-setup.ts'],
       testTimeout: 900_000,

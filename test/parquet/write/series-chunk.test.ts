@@ -13,6 +13,7 @@ import { readMetadata } from '../../../src/parquet/write/parquet-tail.ts';
 import type { TextRun } from '../../../src/parquet/write/series-chunk.ts';
 import { appendSeriesChunk } from '../../../src/parquet/write/series-chunk.ts';
 import { appendValueChunk, createEncodeScratch } from '../../../src/parquet/write/value-chunk.ts';
+import { isLong } from '../../helpers/tiers.ts';
 import type { Reader } from './lake-file.ts';
 import { openReader } from './lake-file.ts';
 
@@ -84,7 +85,7 @@ it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', as
       const [idColumn, nameColumn] = [table.getChild('time_series_id')!, table.getChild('id')!];
       expect([...idColumn].map((id, row) => [id, nameColumn.get(row)])).toEqual(expected);
     }),
-    { numRuns: 25 },
+    { numRuns: isLong ? 25 : 10 },
   );
 });
 
