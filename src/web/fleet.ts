@@ -183,7 +183,7 @@ interface BackfillsRead {
 }
 
 /** Shown at the most: a page of more says nothing. */
-const MOST = 200;
+const MAX_SHOWN = 200;
 const MAX_NOTES = 5;
 const PATIENCE_MS = 400;
 
@@ -200,8 +200,8 @@ function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<B
         .map((text) => `A backfill cannot be read, and so does not go on: ${text}`);
       if (damaged.length > MAX_NOTES)
         notes.push(`${damaged.length - MAX_NOTES} more backfills cannot be read.`);
-      if (all.length > MOST) notes.push(`The oldest ${MOST} of ${all.length} backfills are shown.`);
-      last = { backfills: all.slice(0, MOST), notes };
+      if (all.length > MAX_SHOWN) notes.push(`The oldest ${MAX_SHOWN} of ${all.length} backfills are shown.`);
+      last = { backfills: all.slice(0, MAX_SHOWN), notes };
     } catch (error) {
       last = { ...last, notes: [`The lake cannot say which backfills there are: ${messageOf(error)}`] };
     }

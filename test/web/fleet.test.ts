@@ -117,7 +117,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
     await fleet.fleet.queue.add([DAY]);
     // Between two requests none is in flight: the one that is not answered yet is, for as long as it takes.
     const first = await askUntil(
-      ({ running, limits }) => (running[0]?.rows ?? 0) > 0 && limits.concurrency.inFlight > 0,
+      ({ running, limits }) => (running[0]?.rows ?? 0) > 0 && (limits.concurrency.inFlight ?? 0) > 0,
     );
     const [one] = first.running;
     expect(one).toMatchObject({ ...DAY, step: 'fetching', host: 'north', pid: 7 });
