@@ -131,7 +131,7 @@ export const RECEIPT_COLUMNS: readonly {
   { name: 'first_timestamp', path: ['firstTimestamp'], type: 'timestamp' },
   { name: 'last_timestamp', path: ['lastTimestamp'], type: 'timestamp' },
   { name: 'size_bytes', path: ['object', 'sizeBytes'], type: 'long' },
-  { name: 'warning', path: ['warning', 'kind'], type: 'text' },
+  { name: 'warning', path: ['remark', 'kind'], type: 'text' },
   { name: 'finished_at', path: ['finishedAt'], type: 'timestamp' },
 ];
 
