@@ -1,11 +1,6 @@
 import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../core/model/index.ts';
-import {
-  createSeriesDictionary,
-  isWithin,
-  MAX_SERIES,
-  windowMicrosOf,
-  wireShape,
-} from '../core/model/index.ts';
+import { createSeriesDictionary, isWithin, windowMicrosOf, wireShape } from '../core/model/index.ts';
+import { MAX_SERIES } from '../core/model/series.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { Asker, ResolvedSeries, SourceContext } from './context.ts';
 import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';

@@ -2,13 +2,8 @@
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { HttpStatusError, RetriableError } from '../../core/errors.ts';
 import type { Clock, Job, Log, TimeRange } from '../../core/model/index.ts';
-import {
-  FLAT_DOMAINS,
-  MAX_SERIES,
-  MICROS_PER_DAY,
-  MICROS_PER_MILLI,
-  vesselOf,
-} from '../../core/model/index.ts';
+import { FLAT_DOMAINS, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI } from '../../core/model/time.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';

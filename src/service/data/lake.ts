@@ -1,14 +1,8 @@
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import {
-  dateToMicros,
-  type Log,
-  MICROS_PER_DAY,
-  MICROS_PER_SECOND,
-  microsToDate,
-  type TimeRange,
-} from '../../core/model/index.ts';
+import type { Log, TimeRange } from '../../core/model/index.ts';
+import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../core/model/index.ts';
 import type { LakeData } from '../options.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';

@@ -1,11 +1,6 @@
 /** The time range of a request: every form the contract lists, the defaults, and what may not be combined. */
-import type { Micros, TimeRange } from '../../core/model/index.ts';
-import {
-  instantMicros,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  MICROS_PER_SECOND,
-} from '../../core/model/index.ts';
+import { instantMicros, type Micros, type TimeRange } from '../../core/model/index.ts';
+import { MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../../core/model/time.ts';
 import { badParameter, badRequest } from '../http/http-error.ts';
 import { addDuration, type Duration, LATEST, type Unit, type Window, windowStart } from './windows.ts';
 

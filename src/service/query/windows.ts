@@ -1,17 +1,12 @@
 /** Durations and windows in UTC on whole microseconds, and the parameters `window` and `window_edges`. */
 import type { Micros, TimeRange } from '../../core/model/index.ts';
-import {
-  MICROS_PER_DAY,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  MICROS_PER_SECOND,
-} from '../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../../core/model/time.ts';
 import { badParameter } from '../http/http-error.ts';
 
 const FIXED = {
   second: MICROS_PER_SECOND,
   minute: 60 * MICROS_PER_SECOND,
-  hour: MICROS_PER_HOUR,
+  hour: 3_600 * MICROS_PER_SECOND,
   day: MICROS_PER_DAY,
   week: 7 * MICROS_PER_DAY,
 } as const;
