@@ -36,9 +36,8 @@ const EVERY_VESSEL = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
 const ANY_VESSEL = '*';
 
 /**
- * Every series of a vessel, or of all vessels, that the service names in its usual domains or in those of the jobs, or
- * by `select` where that is given. Throws RetriableError `no-series`, DataError `too-many-series`, and what the client
- * throws.
+ * Every series of a vessel, or of all, in the usual domains and those of the jobs, or by `select`. Throws RetriableError `no-series`, DataError
+ * `too-many-series`, and what the client throws.
  */
 export async function listServiceSeries(
   ports: CataloguePorts,

@@ -1,7 +1,4 @@
-/**
- * What differs between the engines that read a lake, as data and small functions; what is alike stands in the files of
- * the views. Nothing here reads a lake: a view is a text.
- */
+/** What differs between the engines, as data and small functions; what is alike is in the files of the views. A view is a text: no lake is read here. */
 import { joinSql, type Spelling, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Dataset, Layout } from '../../core/model/index.ts';
 import type { Column } from '../../parquet/write/columns.ts';

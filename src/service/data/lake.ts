@@ -14,10 +14,7 @@ import type { DataSource, SeriesRecord } from './source.ts';
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
 const SLICE_READINGS = 262_144;
 
-/**
- * Open a lake. Throws ConfigError when the folder cannot be read or holds no measurements and no metadata, and the
- * signal's reason when it is aborted.
- */
+/** Open a lake. Throws ConfigError where it cannot be read or holds neither measurements nor metadata, and the signal's reason. */
 export async function openLakeSource(
   { dataDir, files: given }: LakeData,
   engine: Engine,
