@@ -12,7 +12,6 @@ import { createMetrics, type Metrics } from '../runtime/monitoring/metrics.ts';
 import type { FleetEvent } from './events.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 import { openFleetNews, tellFleet } from './fleet-news.ts';
-import { createQueueHold } from './queue/hold.ts';
 
 interface FleetProcessOptions {
   readonly role: 'worker' | 'scheduler';
@@ -53,12 +52,11 @@ export async function runFleetProcess(
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
-  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
   const news = openFleetNews({ ...fleet, log, role: options.role, active });
   events.listen(news.onEvent);
   const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
-  const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
+  const onHold = async () => held?.() ?? (isConnected() ? (await fleet.queue.hold.read())?.code : undefined);
   try {
     const metrics = createMetrics({
       concurrencyLimit: () => fleet.app.concurrencyLimit.current,
