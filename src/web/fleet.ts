@@ -1,7 +1,7 @@
 /** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import { endsWithin } from '../core/concurrency.ts';
+import { endsWithin, shareAnswer } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
@@ -12,7 +12,6 @@ import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-fa
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
