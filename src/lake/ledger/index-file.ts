@@ -5,15 +5,12 @@
 import { crc32 } from 'node:zlib';
 import { createTurns } from '../../core/concurrency.ts';
 import { MICROS_PER_MILLI } from '../../core/model/index.ts';
-import type { FlatFile } from '../../parquet/read/flat-file.ts';
-import { openFlatFile } from '../../parquet/read/flat-file.ts';
+import { type FlatFile, openFlatFile } from '../../parquet/read/flat-file.ts';
 import type { LeafColumn } from '../../parquet/write/leaf-column.ts';
-import type { SchemaElement } from '../../parquet/write/plain-file.ts';
-import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { COLUMNS } from './indexed-receipt.ts';
-import type { ReceiptVersion } from './ledger.ts';
-import { isSameReceipt } from './ledger.ts';
+import { isSameReceipt, type ReceiptVersion } from './ledger.ts';
 
 /** Raised with every change of the columns: an index of another version is passed over, and written anew. */
 const INDEX_VERSION = 6;

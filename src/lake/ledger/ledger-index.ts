@@ -19,8 +19,7 @@ import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { isIndexable, partOf, toIndexRow } from './indexed-receipt.ts';
-import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { listVessels, parseReceipt } from './ledger.ts';
+import { type ListedVessel, listVessels, parseReceipt, type ReceiptVersion } from './ledger.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
 export const INDEX_WORTH_RECEIPTS = 64;

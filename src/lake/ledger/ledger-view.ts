@@ -16,8 +16,7 @@ import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
 import { type OpenWarnings, WARNING_MEMBERS, Warnings } from '../warnings.ts';
 import type { IndexedPart } from './indexed-receipt.ts';
-import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
+import { isSameReceipt, type ListedVessel, listVessels, type ReceiptVersion, readReceipt } from './ledger.ts';
 import { scanLedger } from './ledger-index.ts';
 import { firstReceiptDate } from './newest-days.ts';
 
