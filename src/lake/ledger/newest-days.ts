@@ -1,9 +1,10 @@
 /** Which days each vessel of a job has published, and which of them is the newest. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
+import { DataError } from '../../core/errors.ts';
 import type { Clock, Dataset, Job, Receipt, VesselDay } from '../../core/model/index.ts';
 import { addDays, datesBetween } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { orDamaged, unlessDamaged } from '../json.ts';
+import { orDamage, unlessDamaged } from '../json.ts';
 import { objectPrefix, parseDayFileKey } from '../keys.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
 
@@ -91,8 +92,8 @@ export async function lastListedDate(
 ): Promise<string | undefined> {
   for (const date of dates) {
     // A receipt that cannot be read says nothing against it.
-    const receipt = await orDamaged(readReceipt(store, { job, vessel, date }));
-    if (receipt === 'damaged' || (receipt !== undefined && receipt.unlisted !== true)) return date;
+    const receipt = await orDamage(readReceipt(store, { job, vessel, date }));
+    if (receipt instanceof DataError || (receipt !== undefined && receipt.unlisted !== true)) return date;
   }
   return undefined;
 }
