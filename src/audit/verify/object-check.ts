@@ -8,15 +8,9 @@ import type { FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
 import type { Aggregation, Dataset, Receipt } from '../../core/model/index.ts';
 import { AGGREGATIONS, aggregationColumns, dayRange, microsToIso } from '../../core/model/index.ts';
 import { readFooter } from '../../lake/table/file-footer.ts';
-import type { ObjectStore } from '../../store/store.ts';
 import { type Difference, difference, differenceOf, type Sides } from './findings.ts';
+import type { ReadableStore } from './lake-walk.ts';
 import type { CheckedTable } from './table-check.ts';
-
-/** I4: the part of a store that verify is given. Nothing in it writes. */
-export type ReadableStore = Pick<
-  ObjectStore,
-  'url' | 'get' | 'getRange' | 'head' | 'list' | 'listUploads' | 'publishedBy'
->;
 
 /** Bytes asked for at once: times the vessel-days at work, the memory that reading takes. */
 const READ_BYTES = 4 << 20;

@@ -11,8 +11,7 @@ import { type DatasetColumn, schemaFaults } from '../../lake/table/schema.ts';
 import { readStatisticsDigests, statisticsDigest, statisticsText } from '../../lake/table/statistics.ts';
 import { openTableView, type TableView } from '../../lake/table/table-view.ts';
 import { type Difference, difference, differenceOf, firstFew } from './findings.ts';
-import { isWanted, type WalkRange } from './lake-walk.ts';
-import type { ReadableStore } from './object-check.ts';
+import { isWanted, type ReadableStore, type WalkRange } from './lake-walk.ts';
 
 interface TablePorts {
   readonly store: ReadableStore;
