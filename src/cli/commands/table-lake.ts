@@ -7,7 +7,10 @@ export const VESSEL: OptionRow = [
   "these vessels instead of the job's own, such as IMO9321483",
 ];
 export const JSON_RESULT: OptionRow = ['--json', 'print the result as JSON'];
-const NDJSON_RESULT: OptionRow = ['--ndjson', 'print the result as lines of JSON, each as soon as it is known'];
+const NDJSON_RESULT: OptionRow = [
+  '--ndjson',
+  'print the result as lines of JSON, each as soon as it is known',
+];
 export const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day even if series lose readings'];
 
 /** `meant`: the default dates. */
@@ -175,8 +178,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'convert',
-    summary:
-      'convert a plain lake to a Delta table for each job, in place; after a crash run it again',
+    summary: 'convert a plain lake to a Delta table for each job, in place; after a crash run it again',
     options: [['--to <layout>', 'the new layout: delta'], JSON_RESULT],
     examples: ['convert --to delta'],
     load: async () => (await import('./convert.ts')).convertCommand,

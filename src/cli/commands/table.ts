@@ -48,7 +48,10 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
           return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
         },
       },
-      backfillAction('pause', 'remove its waiting vessel-days from the queue, and add none until it is resumed'),
+      backfillAction(
+        'pause',
+        'remove its waiting vessel-days from the queue, and add none until it is resumed',
+      ),
       backfillAction('resume', 'continue a paused backfill'),
       backfillAction('cancel', 'end a backfill; exported days stay'),
     ],
@@ -198,7 +201,10 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--seed <n>', 'seed of the made-up fleet', 1],
       ['--data <folder>', 'serve this lake instead of a made-up fleet'],
       ['--replay <file>', 'serve these series and readings (NDJSON) instead of a made-up fleet'],
-      ['--clients <file>', 'JSON list of { clientId, clientSecret, vessels } (default: one client with random credentials)'],
+      [
+        '--clients <file>',
+        'JSON list of { clientId, clientSecret, vessels } (default: one client with random credentials)',
+      ],
       ['--vessels <n>', 'vessels of the made-up fleet', 3],
       ['--readings-per-day <n>', 'readings per made-up vessel and day', 100_000],
       ['--rate <n>', 'requests per minute and address'],

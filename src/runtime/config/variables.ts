@@ -164,10 +164,7 @@ const TABLE = {
     'the same as a complete address, to which nothing is added',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: v.secret(v.HEADERS, 'headers that are sent with traces, such as a key'),
-  OTEL_SERVICE_NAME: v.optional(
-    v.NOT_EMPTY,
-    'name of these processes in traces (not set: vessel-export)',
-  ),
+  OTEL_SERVICE_NAME: v.optional(v.NOT_EMPTY, 'name of these processes in traces (not set: vessel-export)'),
   OTEL_RESOURCE_ATTRIBUTES: v.optional(
     v.kind('name=value, several with commas between', ATTRIBUTES),
     'further attributes of these processes in traces',
