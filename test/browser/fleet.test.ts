@@ -69,9 +69,9 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     const link = running.getByRole('link');
     expect(await link.getAttribute('href')).toBe(`/day/measurements/${VESSEL}/${DATE}`);
     await page.getByText('The same as a table').click();
-    await page.evaluate('scrollTo(0, 60)');
     const isDrawnAgain = async () => {
       await link.focus();
+      await page.evaluate('scrollTo(0, 60)');
       const before = await rowsNow();
       await seen(page, async () => {
         fleet.holdAfter(1);
