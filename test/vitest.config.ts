@@ -11,9 +11,9 @@ export const shared = defineConfig({
     // Its modules name each other without their endings.
     server: { deps: { inline: ['dt-sql-parser'] } },
     // Bounds on what hangs, not on what is slow: machines are shared. What takes longer names a bound of its own.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 50_000 } },
   },
 });
 
