@@ -19,6 +19,7 @@ import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
+import { warnOfFew } from './say-once.ts';
 
 interface WatchOptions {
   readonly jobs: readonly Job[];
@@ -33,8 +34,6 @@ const FAILED_LOOK_MS = 60_000;
 const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
-/** Warnings that are logged of one job and look; the rest is counted. */
-const SAID_AT_MOST = 20;
 
 /** A look, unless one has just been taken. One that fails, or has nothing to look at yet (false), is none. */
 function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>) {
@@ -77,14 +76,12 @@ export function createWarningWatch(
       const open = await ledger.openWarnings(name);
       onEvent?.({ kind: 'warned', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
-      for (const [index, { day, warnings }] of news.entries()) {
+      const lines = news.map(({ day, warnings }) => {
         const vesselDay = formatVesselDay(day);
         said.add(vesselDay);
-        const fields = { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
-        if (index < SAID_AT_MOST) log.warn(fields, 'a warning stands open');
-      }
-      const more = news.length - SAID_AT_MOST;
-      if (more > 0) log.warn({ job: name, more }, 'a warning stands open');
+        return { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
+      });
+      warnOfFew(log, name, 'a warning stands open', lines);
     }
   });
 }
