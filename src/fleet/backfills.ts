@@ -47,7 +47,6 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   }
 
   return {
-    /** The definition that it is of. */
     backfill,
     /** Look how far it is and top the queue up with at most `share` of the room that there is. */
     async step(signal: AbortSignal, share = 1): Promise<BackfillProgress> {
@@ -80,7 +79,6 @@ export function driverOf(
   return isSame ? before : createBackfillDriver(planning, backfill, job);
 }
 
-/** The same one, whether it is paused or not. */
 function isSameDefinition(a: Backfill, b: Backfill): boolean {
   return isDeepStrictEqual({ ...a, paused: false }, { ...b, paused: false });
 }

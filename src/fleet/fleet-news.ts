@@ -34,7 +34,6 @@ const UNKNOWN_PLAN: Fact<'planned'> = {
   ...{ failed: null, refused: null },
 };
 
-/** What comes after each step of an export. */
 const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
   ['claimed', 'counting'],
   ['counted', 'fetching'],
@@ -205,7 +204,6 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
 
 interface FleetNewsOf {
   readonly app: Pick<App, 'config' | 'ports'>;
-  /** Where it is told. */
   readonly connection: RedisConnection;
   readonly log: Log;
   readonly role: ProcessFacts['role'];

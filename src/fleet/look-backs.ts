@@ -29,7 +29,6 @@ interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
 
 /** Vessels that are asked for at once: the workers need the concurrency limit more. */
 const VESSELS_AT_ONCE = 2;
-/** After a look-back that failed. */
 const RETRY_MS = 300_000;
 
 interface Firing {

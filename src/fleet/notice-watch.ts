@@ -22,7 +22,6 @@ interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly clock: Clock;
   readonly log: Log;
   readonly readHold: () => Promise<HoldNow>;
-  /** Between looks. */
   readonly intervalMs?: number;
 }
 
@@ -41,7 +40,6 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
   let stuckBackfills: FleetFacts['stuckBackfills'];
   let role: Role = 'not-known-yet';
   let ledFromMs = clock.monotonicMs();
-  /** When the queue was last seen on hold. */
   let heldMs = Number.NEGATIVE_INFINITY;
   /** Since when a cause is found, by its key. */
   const foundMs = new Map<string, number>();

@@ -46,7 +46,6 @@ export function createGuard(log: Log, onFailure: () => void = () => {}) {
 /** Lines of one kind; the rest is counted. */
 const SAID_AT_MOST = 20;
 
-/** Warn of the first few of a job. */
 export function warnOfFew(log: Log, job: string, text: string, troubles: readonly object[]): void {
   for (const trouble of troubles.slice(0, SAID_AT_MOST)) log.warn(trouble, text);
   const more = troubles.length - SAID_AT_MOST;

@@ -60,13 +60,11 @@ export type FleetReporter = ReturnType<typeof createFleetReporter>;
 
 interface FactsOptions {
   readonly connection: Pick<RedisConnection, 'run'>;
-  /** Of all keys. */
   readonly prefix: string;
   /** Lua that sets `now` in milliseconds, Redis' own clock unless a test owns the time. */
   readonly redisNow?: string;
 }
 
-/** The side of a process that reports. */
 export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }: FactsOptions) {
   const script = fleetReportScript(redisNow);
   const keys = factKeys(prefix);
@@ -165,11 +163,9 @@ function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']) {
   };
 }
 
-/** Undefined for what is no limit. */
 const finite = (limit: number | false) =>
   limit !== false && limit > 0 && limit < Infinity ? limit : undefined;
 
-/** 0 for what is no count. */
 function countOf(text: unknown): number {
   const count = Number(text);
   return Number.isSafeInteger(count) && count > 0 ? count : 0;

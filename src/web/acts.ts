@@ -173,7 +173,6 @@ async function whileOnHold(fleet: WebFleet): Promise<string> {
 
 type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-sessions' }>;
 
-/** Vessels in a command that somebody is to type. */
 const MAX_TYPED = 20;
 
 /** Says what to type instead, where something is to be typed. */

@@ -19,7 +19,6 @@ import type { WebPorts } from './ports.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
-/** Eleven years. */
 const MAX_DAYS = 4_018;
 
 export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {

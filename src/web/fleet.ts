@@ -34,7 +34,6 @@ export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   } else api.get('/fleet', createLook(ports, fleet));
 }
 
-/** One look at a time, shared for a moment. */
 function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnswer> {
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
@@ -176,7 +175,6 @@ function notesOf({ seen, queue, backfills }: Looked): string[] {
 
 interface BackfillsRead {
   readonly backfills: readonly Backfill[];
-  /** What could not be read, as sentences. */
   readonly notes: readonly string[];
 }
 

@@ -20,7 +20,6 @@ const READERS = { what: 'readers of objects', max: 48, maxOfClient: 24 };
 interface DayFile {
   readonly key: string;
   readonly sizeBytes: number;
-  /** A strong one, in quotes. */
   readonly etag: string;
 }
 
@@ -96,7 +95,6 @@ function isAmong(header: string, etag: string): boolean {
 type ObjectRequest = FastifyRequest<{ Querystring: { readonly version?: unknown } }>;
 type SendObject = (day: VesselDay, request: ObjectRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** GET and HEAD, within the bounds of all readers. */
 export function createObjectSender(store: ReadStore): SendObject {
   const take = createShares(READERS);
   return async (day, request, reply) => {

@@ -63,7 +63,6 @@ function dayOf(
   return { job, day: { job: name, vessel, date } };
 }
 
-/** Throws what the store throws. */
 export async function answerVesselDay(
   ports: AnswerPorts,
   job: Job,

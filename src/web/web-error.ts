@@ -16,7 +16,6 @@ export class WebError extends VesselExportError {
 const PATIENCE_MS = 2_000;
 
 interface RedisQuestion<T> {
-  /** The connection that is asked. */
   readonly redis: { readonly status: string };
   readonly clock: Clock;
   readonly asked: Promise<T>;

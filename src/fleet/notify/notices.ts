@@ -14,7 +14,6 @@ import type { ObjectStore, Version } from '../../store/store.ts';
 import { compareCauses, type KnownCauses, type ToldCause } from './cause-changes.ts';
 import type { Message, Webhook } from './webhook.ts';
 
-/** A message on its way. */
 interface Sending {
   readonly message: Message;
   /** What will have been told when it has arrived. */
@@ -30,7 +29,6 @@ export interface Notices {
   readonly sending?: Sending;
 }
 
-/** `version`: null where there is no file yet. */
 type FoundNotices = { readonly notices: Notices; readonly version: Version | null };
 
 const text = z.string().min(1).max(1_024);

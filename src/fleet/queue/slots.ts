@@ -11,7 +11,6 @@ const MAX_MORE_JOBS = 96;
 /** How long ago `lately` is, at the least. */
 const WINDOW_MS = 2_000;
 
-/** `holdJobs` is told how many jobs to hold. */
 export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number) => void) {
   const line = createWaitingLine();
   let [free, outside, jobs] = [slots, 0, slots];

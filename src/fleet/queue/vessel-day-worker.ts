@@ -44,13 +44,11 @@ const EXCLUSIVE_DELAY_MS = 10_000;
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Vessel-days at work at once. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly timings?: Partial<WorkerTimings>;
-  /** Absent: nothing is traced. */
   readonly tracing?: QueueTracing | undefined;
   /**
    * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
@@ -65,7 +63,6 @@ export interface WorkerOptions {
   ) => Promise<void>;
   /** Told of a fault that every vessel-day may meet. True: the queue is on hold. False: it is this one's own. */
   readonly onFault: (error: VesselExportError) => Promise<boolean>;
-  /** Told how each try that failed ended. */
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
 
@@ -81,7 +78,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
   let isExclusive = false;
   const untilOneEnds = createWaitingLine();
   let isStopping = false;
-  /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
 
   async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
@@ -170,7 +166,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
   worker.on('error', (error) => log.debug({ error: messageOf(error) }, 'queue'));
 
   return {
-    /** Vessel-days under way. */
     get active(): number {
       return running.size;
     },

@@ -9,7 +9,6 @@ import { SESSION_SECONDS, type Session } from './sessions.ts';
 export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
 const LOOK_MS = 2_000;
-/** Of a Redis that did not answer. */
 const LOOK_AGAIN_MS = 10_000;
 /** Clocks of machines agree so far. */
 const SKEW_SECONDS = 30;
