@@ -192,12 +192,7 @@ export async function openClient(
   };
 }
 
-interface Limits {
-  readonly concurrencyLimit: ConcurrencyLimit;
-  readonly rateLimit: RateLimit;
-  readonly redis: RedisConnection | undefined;
-  close(): Promise<void>;
-}
+type Limits = Pick<App, 'concurrencyLimit' | 'redis' | 'close'> & { readonly rateLimit: RateLimit };
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(

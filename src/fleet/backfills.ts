@@ -193,7 +193,11 @@ export async function changeBackfill(
   const { store, ports } = app;
   if (change === 'resume') await ports.layout.check([]);
   const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
-  if (backfill === undefined) throw await unknownBackfill(app, id);
+  if (backfill === undefined) {
+    const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
+    const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
+    throw new ConfigError('unknown-backfill', text);
+  }
   const withdrawn = change === 'resume' ? 0 : await withdrawBackfill(queue, backfill);
   return { backfill, withdrawn };
 }
@@ -214,10 +218,4 @@ async function changed(
     defined === undefined || defined.paused === paused ? undefined : { ...defined, paused },
   );
   return before;
-}
-
-async function unknownBackfill({ store }: Fleet['app'], id: string): Promise<ConfigError> {
-  const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
-  const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
-  return new ConfigError('unknown-backfill', text);
 }

@@ -1,4 +1,5 @@
 /** What a scheduler looks at now and then between its plans, and tells: days that failed, warnings, snapshots that stopped. */
+import { shareAnswer } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import {
@@ -35,23 +36,14 @@ const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
 
-/** A look, unless one has just been taken. One that fails, or has nothing to look at yet (false), is none. */
-function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>) {
-  let lookedMs = Number.NEGATIVE_INFINITY;
-  return async (): Promise<void> => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - lookedMs >= everyMs && (await look()) !== false) lookedMs = nowMs;
-  };
-}
-
 /** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
 export function createFailedWatch(
   options: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> },
 ) {
   const { jobs, queue, store, clock, onEvent } = options;
   const seen = new Map<string, KnownNotes>();
-  return createLook(clock, FAILED_LOOK_MS, async () => {
-    if (onEvent === undefined) return false;
+  const look = async () => {
+    if (onEvent === undefined) return;
     const dead = await queue.deadLetters();
     for (const { name } of jobs) {
       const before = seen.get(name) ?? new DayMap();
@@ -62,7 +54,8 @@ export function createFailedWatch(
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
       onEvent({ kind: 'failed', job: name, failed, refused, letters, notes });
     }
-  });
+  };
+  return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
 
 /** Warnings that stand open, told again and again; one is logged once for each day that carries it on. */
@@ -71,7 +64,7 @@ export function createWarningWatch(
 ) {
   const { jobs, ledger, clock, log, onEvent } = options;
   const said = new Set<string>();
-  return createLook(clock, LOOK_MS, async () => {
+  const look = async () => {
     for (const { name } of jobs) {
       const open = await ledger.openWarnings(name);
       onEvent?.({ kind: 'warned', job: name, open });
@@ -83,7 +76,8 @@ export function createWarningWatch(
       });
       warnOfFew(log, name, 'a warning stands open', lines);
     }
-  });
+  };
+  return shareAnswer(clock, look, LOOK_MS);
 }
 
 /**
@@ -98,9 +92,8 @@ export function createSnapshotWatch(
   const looks = jobs.flatMap(({ name, dataset, schedule }) => {
     if (dataset !== 'metadata' || schedule === undefined) return [];
     let since = '';
-    return createLook(clock, LOOK_MS, async () => {
-      const vessels = vesselsOf(name);
-      if (onEvent === undefined || vessels === undefined) return false;
+    const look = async () => {
+      const vessels = vesselsOf(name)!;
       const today = microsToDate(clock.nowMs() * 1_000);
       const fired = lastFiringMs(schedule, dateToMicros(today) / MICROS_PER_MILLI - 1);
       const asked = microsToDate(fired * 1_000);
@@ -115,10 +108,11 @@ export function createSnapshotWatch(
       const dates = unmarked.length === 0 ? [] : datesBetween(asked, addDays(today, 1));
       const published = await vesselsOnDates(store, name, dates);
       const late = unmarked.filter(({ vessel }) => !published.includes(vessel));
-      onEvent({ kind: 'snapshots', job: name, late });
-    });
+      onEvent?.({ kind: 'snapshots', job: name, late });
+    };
+    return { name, look: shareAnswer(clock, look, LOOK_MS) };
   });
   return async (): Promise<void> => {
-    for (const look of looks) await look();
+    for (const { name, look } of looks) if (onEvent && vesselsOf(name)) await look();
   };
 }

@@ -100,10 +100,9 @@ function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
 }
 
 /** What a limit's state has, by its own time. */
-export interface LimitSeen {
+interface LimitSeen {
   readonly timeMs: number;
   readonly setting?: number;
-  readonly changed?: number;
 }
 
 /** Of the script. Texts and counts may be anybody's. */
@@ -120,7 +119,7 @@ export interface LookAnswer {
     readonly heldUntil?: number;
     readonly inFlight: number;
   };
-  readonly pace: LimitSeen & { readonly rate?: number; readonly forgetAt?: number };
+  readonly pace: LimitSeen & { readonly rate?: number };
 }
 
 /** The answer of our own script, whose texts and counts are read one by one. */

@@ -68,10 +68,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (ports.fleet === undefined) throw noFleet(act);
   // Commands of the queue wait until Redis is back; nobody waits for that here.
   const { client } = ports.fleet.connection;
-  await askRedis({
-    ...{ redis: client, clock: ports.clock, asked: client.ping() },
-    without: 'nothing was done; try again when it is back',
-  });
+  await askRedis(client.ping(), 'nothing was done; try again when it is back', client, ports.clock);
   switch (act.act) {
     case 'try-again':
       return await tryDay(ports, ports.fleet, act);

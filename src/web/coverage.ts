@@ -167,9 +167,8 @@ function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   const names = fleet && shareAnswer(clock, () => fleet.queue.names(MAX_NAMES), 0);
   return async (): Promise<QueueNames | 'away' | undefined> => {
     if (fleet === undefined || names === undefined) return undefined;
-    const without = 'the page shows what the lake says';
     try {
-      return await askRedis({ redis: fleet.redis, clock, asked: names(), without });
+      return await askRedis(names(), 'the page shows what the lake says', fleet.redis, clock);
     } catch (error) {
       log.debug({}, messageOf(error));
       return 'away';

@@ -54,7 +54,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
       fleet.queue.countKinds(),
       fleet.queue.hold.read(),
     ]);
-    const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
+    const [seen, queue, held] = await askRedis(asked, UNKNOWN, redis, clock);
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
