@@ -14,7 +14,6 @@ import { causeKey, type KnownCause, type ToldCause } from './notify/cause-change
 import { createSharedText, withOtherPlace } from './notify/notice-store.ts';
 import { createTeller, type Teller } from './notify/notices.ts';
 import { createWebhook } from './notify/webhook.ts';
-import { createQueueHold } from './queue/hold.ts';
 import { createGuard } from './say-once.ts';
 
 interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
@@ -157,10 +156,8 @@ export function openNoticeWatch(
   const webhook = webhookSettings(settings);
   if (webhook === undefined) return undefined;
   const { clock, store } = fleet.app.ports;
-  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  // Commands of the queue wait for Redis, and notices must not.
-  const isConnected = () => fleet.connection.client.status === 'ready';
   const shared = createSharedText(fleet.connection.run, `${fleet.prefix}:notices:told`);
+  const isConnected = () => fleet.connection.client.status === 'ready';
   return createNoticeWatch({
     jobs,
     teller: createTeller({
@@ -169,7 +166,7 @@ export function openNoticeWatch(
       ...{ clock, log },
     }),
     ...{ clock, log },
-    readHold: async () => (isConnected() ? ((await hold.read()) ?? 'none') : 'unknown'),
+    readHold: async () => (isConnected() ? ((await fleet.queue.hold.read()) ?? 'none') : 'unknown'),
     nightByMs: settings.NOTIFY_NIGHT_BY,
     lateDays: settings.NOTIFY_LATE_DAYS,
     ...(intervalMs === undefined ? {} : { intervalMs }),

@@ -31,10 +31,7 @@ import type { RunningService, ServiceOptions } from './options.ts';
 import { prepareIndex } from './query/series-index.ts';
 import { Turns } from './turns.ts';
 
-/**
- * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
- * cannot be read, or the port cannot be had, and the signal's reason when it is aborted before.
- */
+/** Resolves when it listens. Throws ConfigError for a wrong option, data that cannot be read, a port that cannot be had; and the signal's reason. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   checkOptions(options);
   const log = options.log ?? silentLog;

@@ -9,7 +9,7 @@ import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
 import { addDays, type Clock, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
-import { liftHold, readHold } from '../fleet/queue/hold.ts';
+import { liftHold } from '../fleet/queue/hold.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptWarning, describeAccepting } from '../lake/accept.ts';
 import { type Act, namesOf, readAct } from './act-body.ts';
@@ -80,7 +80,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
     case 'start-backfill':
       return await start(ports, ports.fleet, act);
     case 'lift-hold':
-      return await liftHold(ports.fleet);
+      return await liftHold(ports.fleet.queue);
     default:
       return await change(ports.fleet, act);
   }
@@ -167,7 +167,7 @@ async function accept(ports: WebPorts, act: ActOf<'accept-warning'>): Promise<st
 }
 
 async function whileOnHold(fleet: WebFleet): Promise<string> {
-  const hold = await readHold(fleet);
+  const hold = await fleet.queue.hold.read();
   return hold ? `. The queue is on hold for '${hold.code}': nothing is exported until it goes on` : '';
 }
 

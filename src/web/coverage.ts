@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
+import { shareAnswer } from '../core/concurrency.ts';
 import { ConfigError, messageOf, shortName } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
@@ -15,7 +16,6 @@ import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;

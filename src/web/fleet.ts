@@ -1,19 +1,17 @@
 /** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import { endsWithin } from '../core/concurrency.ts';
+import { endsWithin, shareAnswer } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import { readHold } from '../fleet/queue/hold.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
+import { KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
 import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
@@ -54,8 +52,8 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     const redis = connection.client;
     const asked = Promise.all([
       lookAtFleet({ connection, prefix, limits }, names),
-      countKinds(redis, fleet.queue.bull),
-      readHold(fleet),
+      fleet.queue.countKinds(),
+      fleet.queue.hold.read(),
     ]);
     const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
     return answerOf(ports, fleet, { seen, queue, held, backfills });

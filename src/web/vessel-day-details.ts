@@ -1,4 +1,5 @@
 /** Of a vessel-day: its hours and series with names and units as the lake knows them, and its earlier versions in a table. */
+import { shareAnswer } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
@@ -19,7 +20,6 @@ import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 
 /** Time series id → what the newest snapshot says of it. */
 type KnownSeries = ReadonlyMap<string, { readonly name: string | null; readonly unit: string | null }>;

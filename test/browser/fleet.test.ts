@@ -2,7 +2,6 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
@@ -179,7 +178,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     await using opened = await browser!.open(`${served.url}/fleet`);
     const { page, faults } = opened;
     await page.getByText('No worker is connected: start one with').waitFor();
-    const hold = createQueueHold(fleet.fleet.redis, fleet.fleet.queue.bull);
+    const hold = fleet.fleet.queue.hold;
     const message = 'the service refuses <b>us</b>; check QUERY_CLIENT_SECRET';
     await hold.place({
       code: 'credentials-refused',

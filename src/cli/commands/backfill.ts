@@ -2,15 +2,9 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf, usageError } from '../../core/errors.ts';
-import {
-  addDays,
-  datesBetween,
-  formatCount,
-  formatVesselDay,
-  type Job,
-  microsToDate,
-  systemClock,
-} from '../../core/model/index.ts';
+import type { Job } from '../../core/model/index.ts';
+import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { addDays, datesBetween, microsToDate } from '../../core/model/time.ts';
 import type { BackfillChange } from '../../fleet/backfills.ts';
 import {
   changeBackfill,

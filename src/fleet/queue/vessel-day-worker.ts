@@ -15,10 +15,9 @@ import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
-import { NOT_A_DAY, type QueuedDay, readQueuedDay } from './queued-day.ts';
+import { NOT_A_DAY, QUEUE_NAME, type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
 import { createExclusiveRun, createSlots } from './slots.ts';
-import { QUEUE_NAME } from './vessel-day-queue.ts';
 
 /** Times that tests shorten. */
 export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;

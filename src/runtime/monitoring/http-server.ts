@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
-import { endsWithin } from '../../core/concurrency.ts';
+import { endsWithin, shareAnswer } from '../../core/concurrency.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../core/connections.ts';
 import { ConfigError, codeOf, messageOf } from '../../core/errors.ts';
 import { type Log, systemClock } from '../../core/model/index.ts';
@@ -75,13 +75,13 @@ export async function startOperationsServer(options: OperationsOptions) {
   server.addHook('onClose', async () => connections.close());
   // Answered by the event loop of the process that works: no answer means that it hangs.
   server.get('/health', async () => HEALTH);
-  const readiness = shared(async () => await readReadiness(options));
+  const readiness = shareAnswer(systemClock, () => readReadiness(options), 0);
   server.get('/ready', async (_request, reply) => {
     const found = await readiness();
     return reply.code(found.status === 'ready' ? 200 : 503).send(found);
   });
   if (metrics !== undefined) {
-    const exposition = shared(metrics.read);
+    const exposition = shareAnswer(systemClock, metrics.read, 0);
     server.get('/metrics', async (_request, reply) => {
       const { text, contentType } = await exposition();
       return reply.header('content-type', contentType).send(text);
@@ -94,17 +94,6 @@ export async function startOperationsServer(options: OperationsOptions) {
     await server.close();
     throw error;
   }
-}
-
-/** One look at a time, for all who ask meanwhile. */
-function shared<T>(look: () => Promise<T>): () => Promise<T> {
-  let looking: Promise<T> | undefined;
-  return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
 }
 
 interface Readiness {

@@ -25,10 +25,7 @@ export class BodyReader {
     this.#limits = limits;
   }
 
-  /**
-   * The body as text; a client that waits for `100 Continue` gets it here. Throws HttpError: 413 over `maxBytes`, 408
-   * when it does not come in time, 503 when other bodies fill the memory, 400 when it breaks off.
-   */
+  /** The body as text, after `100 Continue` where it is waited for. Throws 413 over `maxBytes`, 408 when late, 503 for want of memory, 400 when cut. */
   async read(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<string> {
     const { raw } = request;
     const tooLarge = () => new HttpError(413, `the body is over ${maxBytes} bytes; send less`);

@@ -45,10 +45,7 @@ async function issueToken(authority: TokenAuthority, client: ServiceClient): Pro
   });
 }
 
-/**
- * Throws OAuthError unless the body asks for client credentials, once, and as the client that the header names. Fields
- * without a value count as absent, and those that are not known are ignored (RFC 6749 §3.2).
- */
+/** Throws OAuthError unless the body asks for client credentials, once, as the client of the header. Empty and unknown fields do not count (§3.2). */
 async function requireGrant(
   { bodies }: RouteContext,
   client: ServiceClient,

@@ -1,7 +1,4 @@
-/**
- * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own. A new domain
- * of the contract is one entry here; others are those that some series' metadata name.
- */
+/** The naming domains: how ids split into levels, and which have a syntax of their own. Others than the contract's are those that metadata name. */
 import type { SeriesRecord } from '../data/source.ts';
 
 export interface Domain {

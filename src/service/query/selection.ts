@@ -26,9 +26,8 @@ interface SelectionOptions {
 const MAX_SERIES = 250_000;
 
 /**
- * The union of what the selectors match among the series the client may read, by ascending time series id.
- * The id is in the domain of the first selector that matches, or in the output domain; a series without a name
- * there is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
+ * What the selectors match among the series the client may read, by ascending time series id; ids are in the domain of the first that matches, or in
+ * the output domain, and a series without one is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
  */
 export async function selectSeries(
   all: readonly SeriesRecord[],

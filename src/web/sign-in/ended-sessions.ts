@@ -1,4 +1,5 @@
 /** Sessions ended before they expired, shared through Redis; without it each process knows its own. */
+import { shareAnswer } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import type { WebPorts } from '../ports.ts';
@@ -23,28 +24,18 @@ export function createEndedSessions({ clock, log, fleet }: Pick<WebPorts, 'clock
   const untold = new Set<string>();
   const shared = fleet && sharedThrough(fleet, clock);
   const nowS = () => Math.floor(clock.nowMs() / 1_000);
-  let lookAtMs = 0;
-  let looking: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
-    if (shared === undefined || clock.monotonicMs() < lookAtMs) return;
-    looking ??= lookNow(shared).finally(() => {
-      looking = undefined;
-    });
-    await looking;
-  }
-
-  async function lookNow(elsewhere: NonNullable<typeof shared>): Promise<void> {
-    let restMs = LOOK_MS;
+  async function lookElsewhere(): Promise<void> {
     try {
       await tellAll();
-      for (const [id, untilS] of await elsewhere.read(nowS())) remember(id, untilS);
+      for (const [id, untilS] of (await shared?.read(nowS())) ?? []) remember(id, untilS);
     } catch (error) {
-      restMs = LOOK_AGAIN_MS;
       log.debug({ error: messageOf(error) }, 'which sessions were ended elsewhere is not known now');
+      throw error;
     }
-    lookAtMs = clock.monotonicMs() + restMs;
   }
+  const asked = shareAnswer(clock, lookElsewhere, LOOK_MS, LOOK_AGAIN_MS);
+  const look = () => asked().catch(() => {});
 
   function remember(id: string, untilS: number): void {
     ended.set(id, Math.max(untilS, ended.get(id) ?? 0));

@@ -1,10 +1,11 @@
 /** Signing in and out, by password or provider. What belongs to the way is kept by the browser, in a signed cookie. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { shareAnswer } from '../../core/concurrency.ts';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';
 import type { SessionAnswer } from '../answers.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
-import { addressOf, type Client, createShares, shareAnswer } from '../shares.ts';
+import { addressOf, type Client, createShares } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';

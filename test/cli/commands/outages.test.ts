@@ -14,7 +14,6 @@ import { verifyCommand } from '../../../src/cli/commands/verify.ts';
 import { addDays, microsToDate, silentLog } from '../../../src/core/model/index.ts';
 import { openFleet } from '../../../src/fleet/fleet.ts';
 import { runFleetProcess } from '../../../src/fleet/fleet-process.ts';
-import { createQueueHold } from '../../../src/fleet/queue/hold.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { loadConfig } from '../../../src/runtime/config/config.ts';
@@ -203,7 +202,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
       commandRun(place, (context) => command(context, { encoderThreads: 0 }));
     const connection = await openRedis(env.REDIS_URL);
     const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: env.REDIS_PREFIX });
-    const hold = createQueueHold(connection.client, queue.bull);
+    const hold = queue.hold;
     const none = { code: 0, stdout: 'the queue is not on hold\n', stderr: '' };
     expect(await ask(holdCommand)).toEqual(none);
     expect(await ask(liftHoldCommand)).toEqual(none);
@@ -234,7 +233,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     const env = { ...exportEnv(service, lake.url, jobsDir), ...queueEnv(), HTTP_PORT: '0' };
     const config = loadConfig(env);
     const other = await openFleet(config, env, silentLog, overrides);
-    const hold = createQueueHold(other.redis, other.queue.bull);
+    const hold = other.queue.hold;
     const stop = new AbortController();
     const options = {
       role: 'scheduler',
