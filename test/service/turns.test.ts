@@ -8,7 +8,7 @@ import type { DataSource, ReadingsSlice } from '../../src/service/data/source.ts
 import type { ServedRequest } from '../../src/service/hooks.ts';
 import type { RunningService, ServiceOptions } from '../../src/service/options.ts';
 import { startService } from '../../src/service/service.ts';
-import { FREE_LOOKS, Turns } from '../../src/service/turns.ts';
+import { createTurns, FREE_LOOKS } from '../../src/service/turns.ts';
 import { basic, CLIENT, testClock, VESSEL } from './running-service.ts';
 import { createTestLake } from './test-lake.ts';
 
@@ -77,7 +77,7 @@ async function asker(service: RunningService) {
 describe('turns', () => {
   test('go round, one work in each round of the event loop', async () => {
     let nowMs = 0;
-    const turns = new Turns({ monotonicMs: () => nowMs });
+    const turns = createTurns({ monotonicMs: () => nowMs });
     const order: string[] = [];
     const work = async (name: string) => {
       const own = turns.begin();
@@ -95,7 +95,7 @@ describe('turns', () => {
   });
 
   test('an aborted work is due at once, and its pause throws', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     expect(work.isDue()).toBe(false);
     const pausing = work.pause();
@@ -108,7 +108,7 @@ describe('turns', () => {
   });
 
   test('close waits for the pieces that are being made', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     const { promise: mayEnd, resolve } = Promise.withResolvers<void>();
     const pieces = work.making(
