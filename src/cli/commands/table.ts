@@ -43,10 +43,7 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
         summary: 'show the backfills under way, and how far they are',
         options: [JSON_RESULT],
         examples: ['backfill list', 'backfill list --json'],
-        load: async () => {
-          const { backfillActionCommand } = await import('./backfill.ts');
-          return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-        },
+        load: async () => (await import('./backfill.ts')).backfillListCommand,
       },
       backfillAction('pause', 'take what waits out of the queue, and add no more until it is resumed'),
       backfillAction('resume', 'go on with a paused backfill'),
@@ -113,10 +110,7 @@ function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): C
     summary,
     arguments: [['<id...>', 'backfills, as `backfill list` names them']],
     examples: [`backfill ${name} ID`],
-    load: async () => {
-      const { backfillActionCommand } = await import('./backfill.ts');
-      return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-    },
+    load: async () => (await import('./backfill.ts')).backfillChangeCommand(name),
   };
 }
 
