@@ -7,7 +7,7 @@ import { type Clock, MICROS_PER_DAY } from '../../src/core/model/index.ts';
 import type { DataSource, ReadingsSlice } from '../../src/service/data/source.ts';
 import type { ServedRequest } from '../../src/service/hooks.ts';
 import type { ServiceOptions } from '../../src/service/options.ts';
-import { FREE_LOOKS, Turns } from '../../src/service/turns.ts';
+import { createTurns, FREE_LOOKS } from '../../src/service/turns.ts';
 import { openHookedService, testClock, VESSEL } from './running-service.ts';
 import { createTestLake } from './test-lake.ts';
 
@@ -58,7 +58,7 @@ const open = (options: Partial<ServiceOptions>) =>
 describe('turns', () => {
   test('go round, one work in each round of the event loop', async () => {
     let nowMs = 0;
-    const turns = new Turns({ monotonicMs: () => nowMs });
+    const turns = createTurns({ monotonicMs: () => nowMs });
     const order: string[] = [];
     const work = async (name: string) => {
       const own = turns.begin();
@@ -76,7 +76,7 @@ describe('turns', () => {
   });
 
   test('an aborted work is due at once, and its pause throws', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     expect(work.isDue()).toBe(false);
     const pausing = work.pause();
@@ -89,7 +89,7 @@ describe('turns', () => {
   });
 
   test('close waits for the pieces that are being made', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     const { promise: mayEnd, resolve } = Promise.withResolvers<void>();
     const pieces = work.making(
