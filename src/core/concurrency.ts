@@ -50,9 +50,8 @@ export type TaskResult<Outcome> = { readonly outcome: Outcome } | { readonly err
 const MAX_OUTSIDE = 512;
 
 /**
- * Perform tasks in order, `concurrency` at once. A task's failure does not stop the others, except a FatalError
- * that concerns them all (a refused credential, a full disk) and cancellation: then no further task begins,
- * those that run are aborted, and that error is thrown when they have ended.
+ * Perform tasks in order, `concurrency` at once. What concerns all (`stopsAll`) or a cancellation aborts those that run, lets none begin, and is thrown
+ * when they have ended; any other failure is its task's own.
  */
 export async function runInline<Task, Outcome>(
   tasks: Iterable<Task>,

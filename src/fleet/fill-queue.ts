@@ -1,11 +1,11 @@
 /** What puts vessel-days into the queue: open ones, a few thousand at a time, and those that a look-back found. */
 import { forEachAtOnce } from '../core/concurrency.ts';
-import { isRefusal } from '../core/errors.ts';
+import { DataError, isRefusal } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
 import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept.ts';
-import { orDamaged } from '../lake/json.ts';
+import { orDamage } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OpenDays } from './open-days.ts';
@@ -156,8 +156,8 @@ function isAsCompared({ compared: failed }: QueuedDay, { compared: now }: Export
 async function stillOpen(store: ObjectStore, tasks: readonly ExportTask[]): Promise<ExportTask[]> {
   const isOpen = new Map<ExportTask, boolean>();
   await forEachAtOnce(tasks, GETS_AT_ONCE, async (task) => {
-    const receipt = await orDamaged(readReceipt(store, task.day));
-    isOpen.set(task, receipt === 'damaged' || isStill(task, receipt));
+    const receipt = await orDamage(readReceipt(store, task.day));
+    isOpen.set(task, receipt instanceof DataError || isStill(task, receipt));
   });
   return tasks.filter((task) => isOpen.get(task));
 }

@@ -53,10 +53,7 @@ function unionOf(group: readonly LookbackVessel[]): TimeRange {
   };
 }
 
-/**
- * Ask for the totals of a group, where one answer is too long or does not come in parts: fewer vessels, then fewer days. Throws what
- * `collectStatistics` throws, and DataError `windows-misaligned`.
- */
+/** Ask for the totals of a group: of fewer vessels, then of fewer days, where it is too much at once. Throws DataError `windows-misaligned` too. */
 export async function askLookback(
   context: SourceContext,
   group: readonly LookbackVessel[],
