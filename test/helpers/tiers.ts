@@ -13,7 +13,7 @@ const IMPORT = /^(?:import|export)\s(?!type\b)[^;]*?from '([^']+)'|^import '([^'
  * it has, or what it loads; or they change what others look at.
  */
 export const ALONE: readonly string[] = [
-  ...['audit/verify/lake-walk', 'core/model/column-batch', 'parquet/write/encoder', 'service/hostile'],
+  ...['audit/verify/lake-walk', 'core/model/column-batch', 'parquet/write/encoder'],
   ...['source/decode/ids', 'source/metadata-stream', 'store/local/disk', 'web/slow-readers'],
   ...['crash/*', 'hostile/*', 'integration/*'],
 ].map((name) => `test/${name}.test.ts`);
