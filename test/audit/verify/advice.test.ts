@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
 import { adviceFor, FINDINGS, type Finding } from '../../../src/audit/verify/findings.ts';
-import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
+import type { ReadableStore } from '../../../src/audit/verify/lake-walk.ts';
 import {
   addDays,
   type Clock,
