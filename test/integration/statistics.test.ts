@@ -16,14 +16,7 @@ import {
   unfinishedFiles,
 } from '../helpers/lake.ts';
 import type { JobFile } from '../helpers/run.ts';
-import {
-  DATE,
-  mustExport,
-  newLake,
-  serviceForTests,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { DATE, mustExport, newLake, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'statistics', vessel: VESSEL, date: DATE };
 const ALL =
