@@ -43,10 +43,7 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
         summary: 'show unfinished backfills and their progress',
         options: [JSON_RESULT],
         examples: ['backfill list', 'backfill list --json'],
-        load: async () => {
-          const { backfillActionCommand } = await import('./backfill.ts');
-          return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-        },
+        load: async () => (await import('./backfill.ts')).backfillListCommand,
       },
       backfillAction(
         'pause',
@@ -116,10 +113,7 @@ function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): C
     summary,
     arguments: [['<id...>', 'backfills, as `backfill list` names them']],
     examples: [`backfill ${name} ID`],
-    load: async () => {
-      const { backfillActionCommand } = await import('./backfill.ts');
-      return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-    },
+    load: async () => (await import('./backfill.ts')).backfillChangeCommand(name),
   };
 }
 
