@@ -14,7 +14,6 @@ const UNSEEN_IN_LINE = new RegExp(String.raw`(?!\n)${UNSEEN_CHAR}`, 'gu');
 /** Lines in which nothing else is than can be seen. */
 const PLAIN = /^[\x20-\x7e\n]*$/;
 
-/** One name within a sentence. */
 const MAX_NAME_CHARS = 100;
 /** One message: what, where, what was found, what was expected, what to do next. */
 const MAX_MESSAGE_CHARS = 2_000;
@@ -111,7 +110,6 @@ export function formatCount(count: number): string {
   return String(count).replace(/\d(?=(?:\d{3})+$)/g, '$&,');
 }
 
-/** `1 vessel-day`, `1,234 vessel-days` */
 export function countOf(count: number, what: string): string {
   return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -33,7 +33,6 @@ export async function readSeries(
   return [...series.values()].sort((a, b) => (a.timeSeriesId < b.timeSeriesId ? -1 : 1));
 }
 
-/** The last day of each vessel and job. */
 function newestPerVessel(files: readonly LakeFile[]): LakeFile[] {
   const newest = new Map<string, LakeFile>();
   for (const file of files) {

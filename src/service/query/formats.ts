@@ -74,7 +74,6 @@ export function floatText(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? `${text}.0` : text;
 }
 
-/** The value of a reading as JSON text. */
 export function readingText({ kinds, doubles, longs, words, jsonText }: ColumnBatch, row: number): string {
   const kind = kinds[row];
   if (kind === DOUBLE) return floatText(doubles[row]!);
