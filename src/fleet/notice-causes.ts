@@ -221,7 +221,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       if (lookBack === undefined) return 'unknown';
       const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
-      const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
+      const text = `the look-back of ${to} found late readings for ${vesselDays(changed)}; they are exported again`;
       return changed <= lateDays ? 'none' : found(to, text);
     },
   },
