@@ -9,7 +9,7 @@ import type { PartUpload } from '../lake/publish/parts.ts';
 import { publishSealed } from '../lake/publish/publish.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
-import { holdsParts, sizeOf } from '../store/uploaded-parts.ts';
+import { holdsParts, sizeOf } from '../store/store.ts';
 import { type DayAttempt, tallyOf } from './day-attempt.ts';
 import { type ClaimedDay, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import type { SourceCounts } from './source-answers.ts';

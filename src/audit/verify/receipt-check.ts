@@ -4,7 +4,7 @@ import { dayRange, formatVesselDay, parseTimestamp } from '../../core/model/inde
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';
-import { sizeOf } from '../../store/uploaded-parts.ts';
+import { sizeOf } from '../../store/store.ts';
 import { type Difference, difference, differenceOf, type Sides } from './findings.ts';
 
 type CheckedReceipt =
