@@ -85,7 +85,8 @@ async function claimDay(
     if (outcome.status === 'published') ports.lastPublished.onPublished(outcome.receipt);
     return outcome;
   } catch (error) {
-    const reason = signal.aborted || claim.signal.aborted ? abortReason(signal, claim.signal) : error;
+    const stopped = signal.reason instanceof VesselExportError ? signal.reason : new CancelledError();
+    const reason = claim.signal.aborted ? claim.signal.reason : signal.aborted ? stopped : error;
     await endAttempt(ports, claim, reason);
     throw reason;
   }
@@ -93,17 +94,10 @@ async function claimDay(
 
 /** Is there nothing to do but to leave the published day alone? */
 function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
-  return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
-}
-
-/** A day that was published since it was compared is not what was to be replaced. */
-function isForced({ force, compared }: ExportTask, receipt: Receipt): boolean {
-  return force && (compared === undefined || compared.epoch === receipt.epoch);
-}
-
-function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
-  if (fenced.aborted) return fenced.reason;
-  return signal.reason instanceof VesselExportError ? signal.reason : new CancelledError();
+  const { job, settingsHash, force, compared } = task;
+  // A day that was published since it was compared is not what was to be replaced.
+  const isForced = force && (compared === undefined || compared.epoch === receipt?.epoch);
+  return receipt !== undefined && !isForced && isAsAsked(job, settingsHash, receipt);
 }
 
 /** A vessel-day that this process has claimed. */
