@@ -20,17 +20,13 @@ interface FleetProcessOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
   readonly overrides: AppOverrides;
-  /** Aborted when the process is to stop. */
   readonly signal: AbortSignal;
-  /** Vessel-days under way. */
   readonly active?: () => number;
   /** Age of the oldest of them. */
   readonly oldestMs?: () => number;
   /** Of a process that exports: code of the fault that keeps it from working, and so makes it unready. */
   readonly held?: () => string | undefined;
-  /** Why this process cannot do its work now. */
   readonly trouble?: () => string | undefined;
-  /** What shows the fleet to people. */
   readonly page?: (fleet: Fleet, metrics: Metrics) => FleetPage;
 }
 

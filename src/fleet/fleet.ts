@@ -13,7 +13,6 @@ export interface Fleet {
   readonly connection: RedisConnection;
   /** Commands on it wait while Redis is out of reach. */
   readonly redis: ReturnType<RedisConnection['openForQueue']>;
-  /** All keys begin with it. */
   readonly prefix: string;
   readonly queue: BullVesselDays;
   readonly planning: PlanningPorts;

@@ -21,7 +21,6 @@ import type { Consequence } from './queue/settle-job.ts';
 import type { QueuedDay } from './queue/vessel-day-queue.ts';
 import type { WorkerOptions, WorkerTimings } from './queue/vessel-day-worker.ts';
 
-/** Times that tests shorten. */
 export interface WorkTimes {
   readonly worker?: Partial<WorkerTimings>;
   readonly hold?: Pick<HoldWatchOptions, 'pollMs' | 'probeMs'>;
@@ -32,7 +31,6 @@ export type Work = ReturnType<typeof startWork>;
 /** Label of every job that is not in JOBS_DIR; no job can be called so. */
 const UNKNOWN_JOB = '(unknown)';
 
-/** Begin to take vessel-days. */
 export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetEvent, times: WorkTimes = {}) {
   const { app, queue } = fleet;
   const ports = measurePorts(app.ports, emit);

@@ -8,7 +8,6 @@ import { nameRefusal } from './write-refusals.ts';
 
 export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
 
-/** Where Redis is and how to get in. */
 interface RedisLogin {
   readonly url: string;
   /** Where the URL holds none. */
@@ -227,7 +226,6 @@ function unreachable(shown: string, reason: string): RetriableError {
 /** The policy under which no key of the queue is ever evicted. */
 export const SAFE_EVICTION_POLICY = 'noeviction';
 
-/** What a server says of itself. */
 export async function describeRedis(client: Pick<Redis, 'info'>) {
   const info = await client.info();
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];

@@ -68,10 +68,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (ports.fleet === undefined) throw noFleet(act);
   // Commands of the queue wait until Redis is back; nobody waits for that here.
   const { client } = ports.fleet.connection;
-  await askRedis({
-    ...{ redis: client, clock: ports.clock, asked: client.ping() },
-    without: 'nothing was done; try again when it is back',
-  });
+  await askRedis(client.ping(), 'nothing was done; try again when it is back', client, ports.clock);
   switch (act.act) {
     case 'try-again':
       return await tryDay(ports, ports.fleet, act);
@@ -173,7 +170,6 @@ async function whileOnHold(fleet: WebFleet): Promise<string> {
 
 type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-sessions' }>;
 
-/** Vessels in a command that somebody is to type. */
 const MAX_TYPED = 20;
 
 /** Says what to type instead, where something is to be typed. */

@@ -19,7 +19,6 @@ import type { WebPorts } from './ports.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
-/** Eleven years. */
 const MAX_DAYS = 4_018;
 
 export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {
@@ -168,9 +167,8 @@ function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   const names = fleet && shareAnswer(clock, () => fleet.queue.names(MAX_NAMES), 0);
   return async (): Promise<QueueNames | 'away' | undefined> => {
     if (fleet === undefined || names === undefined) return undefined;
-    const without = 'the page shows what the lake says';
     try {
-      return await askRedis({ redis: fleet.redis, clock, asked: names(), without });
+      return await askRedis(names(), 'the page shows what the lake says', fleet.redis, clock);
     } catch (error) {
       log.debug({}, messageOf(error));
       return 'away';

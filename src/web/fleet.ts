@@ -34,7 +34,6 @@ export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   } else api.get('/fleet', createLook(ports, fleet));
 }
 
-/** One look at a time, shared for a moment. */
 function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnswer> {
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
@@ -55,7 +54,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
       fleet.queue.countKinds(),
       fleet.queue.hold.read(),
     ]);
-    const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
+    const [seen, queue, held] = await askRedis(asked, UNKNOWN, redis, clock);
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
@@ -176,7 +175,6 @@ function notesOf({ seen, queue, backfills }: Looked): string[] {
 
 interface BackfillsRead {
   readonly backfills: readonly Backfill[];
-  /** What could not be read, as sentences. */
   readonly notes: readonly string[];
 }
 

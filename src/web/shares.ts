@@ -13,10 +13,8 @@ export function addressOf({ ip, socket }: Client): string {
 }
 
 interface SharesOptions {
-  /** Of what, for who is refused. */
   readonly what: string;
   readonly max: number;
-  /** Of one address. */
   readonly maxOfClient: number;
 }
 

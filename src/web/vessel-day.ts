@@ -63,7 +63,6 @@ function dayOf(
   return { job, day: { job: name, vessel, date } };
 }
 
-/** Throws what the store throws. */
 export async function answerVesselDay(
   ports: AnswerPorts,
   job: Job,
@@ -179,7 +178,7 @@ async function queuedFacts(
   try {
     const { redis, queue } = fleet;
     const without = 'whether the vessel-day is in the queue is not known';
-    const found = await askRedis({ redis, clock, asked: queue.facts(day), without });
+    const found = await askRedis(queue.facts(day), without, redis, clock);
     if (found === undefined) return null;
     const said = found.day?.failure?.message ?? found.failedReason;
     const reason = said === '' ? null : cleanMessage(said);

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/cli/commands/backfill.ts';
-import { backfillActionCommand, backfillCommand } from '../../src/cli/commands/backfill.ts';
+import { backfillChangeCommand, backfillCommand } from '../../src/cli/commands/backfill.ts';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
 import type { StatusOptions } from '../../src/cli/commands/status.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
@@ -140,7 +140,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
     async cancel(id) {
       const screen = { write() {} };
       const context = { env, stdout: screen, stderr: screen, signal: never };
-      expect(await backfillActionCommand(context, 'cancel', [id], { encoderThreads: 0 })).toBe(0);
+      expect(await backfillChangeCommand('cancel')(context, [id], { encoderThreads: 0 })).toBe(0);
       await expect.poll(() => queue.depth()).toMatchObject({ active: 0, prioritized: 0 });
     },
     async receiptCount() {

@@ -17,7 +17,6 @@ export function describeHold({ code, message, host }: Hold): string {
   return `${host === null ? code : `${code} at ${host}`}: ${message}`;
 }
 
-/** The code of a hold without a reason. */
 export const PAUSED = 'paused';
 /** A field of BullMQ's `meta`, as its `paused` is. */
 const REASON = 'vessel-export:hold';
@@ -55,7 +54,6 @@ export function createQueueHold(redis: Redis, client: Redis, toKey: (end: string
     /** `byHand`: every process tries; only so does a queue go on that was paused without a reason. True: it was on hold. */
     lift: async ({ byHand } = { byHand: false }) =>
       (await client.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
-    /** How often somebody has lifted one by hand. */
     handLifts: async () => Number(await client.get(keys[2]!)) || 0,
   };
 }

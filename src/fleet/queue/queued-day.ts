@@ -60,7 +60,6 @@ const QUEUED_DAY = z.object({
     .optional(),
 });
 
-/** What stands in the queue. */
 export type QueuedDay = Readonly<z.infer<typeof QUEUED_DAY>>;
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
@@ -94,7 +93,6 @@ function parseQueuedDay(id: string, text: string | null): ReadDay {
 /** Said of what is no vessel-day, in the log. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
 
-/** Of a job, as BullMQ keeps them. */
 const FIELDS = ['data', 'failedReason'] as const;
 /** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory that reading takes. */
 const CHUNK = 500;
@@ -121,7 +119,6 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
       state,
       /** Null where what stands there is no vessel-day. */
       day: read.fault === undefined ? read.day : null,
-      /** Attempts that have ended. */
       attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
       /** Why BullMQ has failed it, uncleaned; '' where it has not. */
       failedReason: found!.failedReason,

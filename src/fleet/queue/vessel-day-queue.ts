@@ -21,7 +21,6 @@ export type { QueuedDay, QueuedKind } from './queued-day.ts';
 /** A vessel-day in the failed set. */
 export interface DeadLetter {
   readonly day: VesselDay;
-  /** As it was queued. */
   readonly queued: QueuedDay;
   readonly code: string;
   readonly message: string;
@@ -34,7 +33,6 @@ type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 /** Others are of jobs that are about to leave. */
 const FOUND_STATES = ['waiting', 'delayed', 'active', 'failed'] as const;
 
-/** Commands in one round trip. */
 const CHUNK = 1_000;
 
 /** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
@@ -52,10 +50,8 @@ interface QueueOptions {
   readonly redis: Redis;
   /** Its commands reject at once while Redis is away: for those who look or act. Left out: `redis`. */
   readonly client?: Redis;
-  /** All keys begin with it. */
   readonly prefix: string;
   readonly log?: Log;
-  /** Absent: nothing is traced. */
   readonly tracing?: QueueTracing | undefined;
 }
 
@@ -94,15 +90,12 @@ export function openVesselDayQueue(options: QueueOptions) {
     /** BullMQ's own, for tests. */
     bull: bull as Queue,
     hold: createQueueHold(redis, client, bull.toKey),
-    /** Begin to work. */
     startWorker: (more: Omit<WorkerOptions, 'redis' | 'prefix' | 'tracing'>) =>
       startVesselDayWorker({ redis, prefix, tracing, ...more }),
     countKinds: () => countKinds(client, bull),
-    /** What is known of one, for people. */
     facts: (day: VesselDay) => read.facts(formatVesselDay(day)),
     /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
     known: (days: readonly VesselDay[]) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
-    /** Those of the days that are in the failed set. */
     failed: (days: readonly VesselDay[]) =>
       filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
     /** The ids in the queue, of each state at most so many. Costs by the queue's length, `known` by what is asked. */
@@ -154,7 +147,6 @@ export function openVesselDayQueue(options: QueueOptions) {
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
-    /** Workers that are connected. */
     workers: () => bull.getWorkersCount(),
     close: () => bull.close(),
   };

@@ -12,7 +12,6 @@ import type { Metrics } from './metrics.ts';
 
 export interface OperationsOptions {
   readonly host: string;
-  /** 0 takes a free port. */
   readonly port: number;
   readonly log: Log;
   /** Absent: there are none to be read. */
@@ -25,7 +24,6 @@ export interface OperationsOptions {
   readonly page?: RequestListener | undefined;
   /** Take the port that was asked for, or none. */
   readonly isPortFixed?: boolean;
-  /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
   /** Is it the address of a proxy, behind which many clients stand? */
   readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
@@ -137,7 +135,6 @@ async function listen(server: FastifyInstance, options: OperationsOptions): Prom
   return chosenPort();
 }
 
-/** Is the port taken, and by a process that answers as ours do? */
 async function isOurs(error: unknown, url: string): Promise<boolean> {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return false;
   try {

@@ -6,7 +6,7 @@ import { expandAlternatives } from './alternatives.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
 import { indexSeries, type SeriesIndex } from './series-index.ts';
-import { ComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
+import { createComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -67,7 +67,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
   const expanded = expandAlternatives(
     selectors.map((selector) => ('levels' in selector && selector.domain.braces ? selector.levels : [])),
   );
-  const budget = new ComparisonsBudget(index.series.length);
+  const spend = createComparisonsBudget(index.series.length);
   const first = new Map<number, number>();
   for (const [position, selector] of selectors.entries()) {
     const { domain } = selector;
@@ -75,7 +75,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
     const add = (found: Iterable<number>) => {
       for (const series of found) if (!first.has(series)) first.set(series, position);
     };
-    const addPattern = (pattern: Pattern) => add(matchingSeries(pattern, naming, budget));
+    const addPattern = (pattern: Pattern) => add(matchingSeries(pattern, naming, spend));
     if ('ids' in selector) for (const id of selector.ids) add(naming.withId(id));
     else if ('pattern' in selector) addPattern(selector.pattern);
     // A whole id without `*` is looked up. Of nothing but verbose names no level is left, which matches nothing.
@@ -83,7 +83,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
       for (const levels of domain.braces ? expanded[position]! : [selector.levels])
         if (isWhole(domain, levels)) add(naming.withId(levels.join('/')));
         else if (levels.length > 0 || domain.openEnd)
-          addPattern(levelsPattern(levels, domain.openEnd, budget));
+          addPattern(levelsPattern(levels, domain.openEnd, spend));
   }
   return first;
 }

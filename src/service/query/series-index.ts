@@ -3,7 +3,7 @@
  * vessels of a kind share: what is found out about a tail holds for all series that have it.
  */
 import type { SeriesRecord } from '../data/source.ts';
-import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN, OtherDomains } from './domains.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, findOtherDomains, foldLevels, ID_DOMAIN } from './domains.ts';
 
 /** What follows the first level. Series are named by their position. */
 interface Tail {
@@ -76,7 +76,7 @@ function createIndex(series: readonly SeriesRecord[]) {
     vessels: [...codes.keys()],
     vesselCodes,
     /** Those that only the metadata of these series name. */
-    otherDomains: new OtherDomains(series),
+    otherDomains: findOtherDomains(series),
     in: namingIn,
   };
 }

@@ -9,7 +9,6 @@ import { SESSION_SECONDS, type Session } from './sessions.ts';
 export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
 const LOOK_MS = 2_000;
-/** Of a Redis that did not answer. */
 const LOOK_AGAIN_MS = 10_000;
 /** Clocks of machines agree so far. */
 const SKEW_SECONDS = 30;
@@ -93,7 +92,7 @@ function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, c
   return {
     async read(nowS: number): Promise<[id: string, untilS: number][]> {
       const asked = redis.zrange(key, nowS, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_ENDED + 1, 'WITHSCORES');
-      const found = await askRedis({ redis, clock, asked, without: 'sessions of before count on' });
+      const found = await askRedis(asked, 'sessions of before count on', redis, clock);
       return Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, Number(found[2 * i + 1])]);
     },
     async add(id: string, untilS: number): Promise<void> {
@@ -103,8 +102,7 @@ function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, c
         .zadd(key, 'GT', untilS, id)
         .expire(key, SESSION_SECONDS + 60)
         .exec();
-      const without = 'it is done in this process, and by the others once it is back';
-      await askRedis({ redis, clock, asked, without });
+      await askRedis(asked, 'it is done in this process, and by the others once it is back', redis, clock);
     },
   };
 }

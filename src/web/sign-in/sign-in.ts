@@ -13,7 +13,6 @@ import type { Session, Sessions } from './sessions.ts';
 
 type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
 
-/** Where a browser begins to sign in with its provider. */
 const PROVIDER_PATH = '/api/session/provider';
 
 export function registerSignIn(
@@ -95,7 +94,6 @@ const TRIED_AGAIN_MS = 5_000;
 /** Each waits for the provider, which others should not have to answer for. */
 const WAYS = { what: 'people who sign in', max: 16, maxOfClient: 8 };
 const MAX_PATH_CHARS = 500;
-/** The path below the prefix of the answers. */
 const PATH = PROVIDER_PATH.replace(/^\/api/, '');
 
 type Asking = Client & Pick<FastifyRequest, 'headers' | 'url'>;
@@ -146,7 +144,6 @@ export function registerProvider(
     lead(request, reply, () => finish(request, reply, named)),
   );
 
-  /** The cookie is set; where to lead the browser. */
   async function finish(request: Asking, reply: FastifyReply, people: NamedPeople): Promise<string> {
     const { sessions, ended } = signIn;
     const kept = sessions.readKept(request.headers.cookie);

@@ -4,7 +4,8 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { backfillActionCommand, backfillCommand } from '../../../src/cli/commands/backfill.ts';
+import { perform } from '../../../src/cli/cli.ts';
+import { backfillCommand, backfillListCommand } from '../../../src/cli/commands/backfill.ts';
 import { gcCommand } from '../../../src/cli/commands/gc.ts';
 import { holdCommand, liftHoldCommand } from '../../../src/cli/commands/hold.ts';
 import { reconcileCommand } from '../../../src/cli/commands/reconcile.ts';
@@ -172,9 +173,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const down = { ...at, service: { ...service, baseUrl: `${origin}/fleet`, authUrl: `${origin}/auth` } };
     const list = (json: boolean) =>
-      commandRun(down, (context) =>
-        backfillActionCommand(context, 'list', [], { encoderThreads: 0 }, { json }),
-      );
+      commandRun(down, (context) => backfillListCommand(context, { json }, { encoderThreads: 0 }));
     const { code, stdout } = await list(true);
     expect({ code, asked }).toEqual({ code: 0, asked: 0 });
     const [backfill] = JSON.parse(stdout).backfills;
@@ -189,9 +188,20 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     if (!isKnown) expect(text).toMatch(/under way +- +- +- +- +-/);
     expect(asked).toBe(0);
     const id = `measurements-${range.from}-${range.to}`;
-    expect((await commandRun(down, (context) => backfillActionCommand(context, 'cancel', [id]))).code).toBe(
-      0,
-    );
+    // As they are typed: what the table makes of the words counts.
+    for (const [word, said] of [
+      ['pause', 'paused'],
+      ['resume', 'goes on'],
+      ['cancel', 'cancelled'],
+    ] as const) {
+      const typed = ['node', 'vessel-export', 'backfill', word, id];
+      const changed = await commandRun(down, (context) => perform(context, typed));
+      expect({ ...changed, stderr: '' }).toEqual({
+        code: 0,
+        stdout: expect.stringContaining(`${id}: ${said}`),
+        stderr: '',
+      });
+    }
   });
 
   test('hold says why the queue is on hold, and hold lift sets it going, whatever the probes say', async () => {
