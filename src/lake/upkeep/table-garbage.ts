@@ -56,7 +56,10 @@ export async function* findTableGarbage(ports: TableGarbagePorts, leastAgeMs: nu
 async function* garbageOf(ports: TableGarbagePorts, job: string, files: readonly DayFile[]) {
   const opened = await openIfSound(ports, job);
   const kept = (why: string) => ({ key: logKeyPrefix(job), why, keep: true, remove: async () => false });
-  if (typeof opened === 'string') return yield kept(opened);
+  if (typeof opened === 'string') {
+    yield kept(opened);
+    return;
+  }
   const { filesMs, faults } = opened.retentionNow();
   for (const fault of faults) yield kept(fault);
   const nowMs = ports.clock.nowMs();
