@@ -4,15 +4,10 @@
  */
 import { addDays, type Note, type VesselDay } from '../../core/model/index.ts';
 
-interface NextStep {
-  readonly codes: readonly string[];
-  readonly next: string;
-}
-
 const RUN = 'vessel-export run JOB --from DATE --to NEXT-DATE --vessel VESSEL';
 
 /** The first that has the code counts. */
-export const NEXT_STEPS: readonly NextStep[] = [
+export const NEXT_STEPS: readonly { readonly codes: readonly string[]; readonly next: string }[] = [
   {
     codes: ['would-shrink'],
     next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --force --allow-shrink'. If the job's 'select' now covers fewer series on purpose: 'vessel-export accept JOB', once for all its days. If the readings come back, the next look-back or run clears this note. The published day stays until then.`,
