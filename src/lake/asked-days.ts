@@ -121,7 +121,10 @@ async function readHoles(
   const { vessels, isPublished } = range;
   const dates = datesBetween(range.from, range.to);
   const holes = new DayMap<true>();
-  const ends = vessels.map((vessel) => endBefore(dates, startOfVessel(vessel)));
+  const ends = vessels.map((vessel) => {
+    const start = startOfVessel(vessel);
+    return dates.filter((date) => date < start).length;
+  });
   const openAt = (index: (row: number) => number) =>
     new Set(
       vessels.filter((vessel, row) => {
@@ -150,11 +153,6 @@ async function readHoles(
     if (ahead.has(vessel)) close(dates.length - 1 + ahead.get(vessel)!);
   }
   return holes;
-}
-
-function endBefore(dates: readonly string[], date: string): number {
-  const index = dates.findIndex((each) => each >= date);
-  return index === -1 ? dates.length : index;
 }
 
 /**

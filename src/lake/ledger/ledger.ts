@@ -64,16 +64,12 @@ export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unkno
   return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
 
-interface ListedReceipt extends ListedObject {
-  readonly day: VesselDay;
-}
-
 /** The receipts of the lake, of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
 export async function* listReceipts(
   store: Pick<ObjectStore, 'list'>,
   job?: string,
   date?: string,
-): AsyncGenerator<ListedReceipt> {
+): AsyncGenerator<ListedObject & { readonly day: VesselDay }> {
   for await (const object of store.list(keyPrefix('receipt', job, date))) {
     const day = parseReceiptKey(object.key);
     if (day !== undefined) yield { ...object, day };

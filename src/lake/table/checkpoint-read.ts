@@ -7,7 +7,7 @@ import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement } from 'hyparqu
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { messageOf, VesselExportError } from '../../core/errors.ts';
 import type { Action } from './actions.ts';
-import { checkpointKey, checkpointPartKey } from './log-keys.ts';
+import { checkpointKeys } from './log-keys.ts';
 import { damagedLog, parseAction } from './parse-actions.ts';
 import type { FoundCheckpoint, TableReadPorts } from './table-log.ts';
 import { partitionOfPath } from './table-state.ts';
@@ -35,13 +35,7 @@ export async function* readCheckpoint(
   { version, parts }: FoundCheckpoint,
   withStatistics: boolean,
 ): AsyncGenerator<Action[]> {
-  for (let part = 1; part <= parts; part++) {
-    const key =
-      parts === 1
-        ? checkpointKey(ports.prefix, version)
-        : checkpointPartKey(ports.prefix, version, part, parts);
-    yield* readPart(ports, key, withStatistics);
-  }
+  for (const key of checkpointKeys(ports.prefix, version, parts)) yield* readPart(ports, key, withStatistics);
 }
 
 async function* readPart(

@@ -205,12 +205,7 @@ function otherActions({ protocol, metadata, transactions, tombstones }: TableSta
 /** Never back to an older one. Of those who name one at the same moment each looks again. */
 async function nameCheckpoint(
   ports: TableLogPorts,
-  last: {
-    readonly version: number;
-    readonly size: number;
-    readonly sizeInBytes: number;
-    readonly numOfAddFiles: number;
-  },
+  last: Readonly<Record<'version' | 'size' | 'sizeInBytes' | 'numOfAddFiles', number>>,
 ): Promise<void> {
   const key = lastCheckpointKey(ports.prefix);
   const bytes = Buffer.from(JSON.stringify(last));

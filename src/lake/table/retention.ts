@@ -1,8 +1,8 @@
 /** How long a table keeps what left it: as its own configuration says, in the words that Delta has for it. */
 import { shortName } from '../../core/errors.ts';
 import type { TableMetadata } from './actions.ts';
-import { checkpointKey, checkpointPartKey } from './log-keys.ts';
-import { type FoundCheckpoint, listLog, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
+import { checkpointKeys } from './log-keys.ts';
+import { listLog, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 
 /** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
 export interface TableRetention {
@@ -88,13 +88,10 @@ export async function cleanLog(ports: TableLogPorts, retentionMs: number): Promi
   if (base === undefined) return 0;
   const keys = [
     ...entries.filter(({ version }) => version < base.version).map(({ key }) => key),
-    ...checkpoints.filter(({ version }) => version < base.version).flatMap((old) => partKeys(prefix, old)),
+    ...checkpoints.flatMap(({ version, parts }) =>
+      version < base.version ? checkpointKeys(prefix, version, parts) : [],
+    ),
   ];
   if (keys.length > 0) await store.removeAll(keys);
   return keys.length;
-}
-
-function partKeys(prefix: string, { version, parts }: FoundCheckpoint): string[] {
-  if (parts === 1) return [checkpointKey(prefix, version)];
-  return Array.from({ length: parts }, (_, part) => checkpointPartKey(prefix, version, part + 1, parts));
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommitUnknownError, DataError, RetriableError, shortName } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
-import { expectConditionalPut, type ObjectStore } from '../../store/store.ts';
+import { expectConditionalPut, type ListedObject, type ObjectStore } from '../../store/store.ts';
 import { type Action, formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
 import { damagedLog, parseActions } from './parse-actions.ts';
@@ -41,18 +41,11 @@ export interface FoundCheckpoint {
 }
 
 interface LogListing {
-  readonly entries: readonly ListedEntry[];
+  readonly entries: readonly (Omit<ListedObject, 'tag'> & { readonly version: number })[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
   /** Are there checkpoints that only newer readers understand? */
   readonly hasNewer: boolean;
-}
-
-interface ListedEntry {
-  readonly version: number;
-  readonly key: string;
-  readonly modifiedMs: number;
-  readonly sizeBytes: number;
 }
 
 /**
@@ -179,7 +172,7 @@ export async function findLastCheckpoint({
  */
 export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListing> {
   const { store, prefix } = ports;
-  const entries: ListedEntry[] = [];
+  const entries: LogListing['entries'][number][] = [];
   const parts = new Map<string, FoundCheckpoint & { found: number }>();
   let hasNewer = false;
   const objects = from === 0 ? store.list(logPrefix(prefix)) : versionsFrom(ports, from);
@@ -195,13 +188,7 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
     }
   }
   const whole = [...parts.values()].filter((checkpoint) => checkpoint.found === checkpoint.parts);
-  return {
-    entries,
-    hasNewer,
-    checkpoints: whole
-      .sort((a, b) => b.version - a.version)
-      .map(({ version, parts: count }) => ({ version, parts: count })),
-  };
+  return { entries, hasNewer, checkpoints: whole.sort((a, b) => b.version - a.version) };
 }
 
 /**
