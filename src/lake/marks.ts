@@ -63,10 +63,7 @@ export async function readRegularFrom(
   return (await unlessDamaged(read))?.file.from;
 }
 
-/**
- * Somebody runs a job without saying for which dates, as cron does: from this day on its days are asked for. A job that
- * says so itself needs no mark. Throws what the store throws.
- */
+/** A job is run without dates, as cron does: from this day on its days are asked for, unless it says so itself. */
 export async function markRegularRun(
   store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
   job: Job,

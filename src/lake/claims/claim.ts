@@ -185,10 +185,7 @@ export class Claim {
     }
   }
 
-  /**
-   * Throws FencedError unless our claim stands in the lake: nobody has taken over, and nobody has published since. One
-   * request, where it does.
-   */
+  /** Throws FencedError unless our claim stands: nobody has taken over, nor published since. One request, where it does. */
   async checkStanding(): Promise<void> {
     const file = await this.#readOwn();
     if (file?.fencedBy !== undefined || file?.attempt !== this.#file.attempt) await this.checkFence();

@@ -197,10 +197,7 @@ function checkOwner(
   }
 }
 
-/**
- * End what the owners of these claims may still do, and read what they had done by then, the highest epoch first. One
- * that is seen to write after all is alive.
- */
+/** End what these claims' owners may still do, and read what they had done, highest epoch first. One seen to write after all is alive. */
 async function fenceAll(
   ports: ClaimPorts,
   day: VesselDay,

@@ -192,10 +192,7 @@ export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
   await store.put(noteKey(note), noteBytes(note));
 }
 
-/**
- * Whoever wrote it: the texts of a note are for people. With them bounded, a note is below 16 kB. Older versions called
- * refused what is no refusal.
- */
+/** Texts are bounded, whoever wrote them. Older versions called refused what is no refusal. */
 function cleanNote(note: Note): Note {
   const state = note.state === 'refused' && !isRefusal(note) ? 'failed' : note.state;
   const [code, at] = [shortName(note.code), shortName(note.at)];

@@ -26,10 +26,7 @@ const READ = new Set([
 const PARTITIONS = 'add.partitionValues';
 const STATISTICS = ['add.stats', 'add.modificationTime', 'add.tags'];
 
-/**
- * The actions of a checkpoint, a row group at a time; files come without statistics and time unless they are asked for. Throws DataError
- * `damaged-log` where it cannot be read, or is not there.
- */
+/** Its actions, a row group at a time; files without statistics and time unless asked for. Throws DataError `damaged-log`. */
 export async function* readCheckpoint(
   ports: TableReadPorts,
   { version, parts }: FoundCheckpoint,

@@ -1,7 +1,4 @@
-/**
- * Writing checkpoints: what a table is at a version in one Parquet file, so that readers need no entry before it. In the
- * classic form that every reader knows, and a row group at a time, for there may be a million files.
- */
+/** Writing checkpoints, in the classic form that every reader knows, and a row group at a time: there may be a million files. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';

@@ -26,10 +26,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 const TERM = /^\s*'?(\d{1,12}(?:\.\d{1,9})?)'?\s*([a-z]+?)s?\s*(?=[\d']|$)/i;
 
-/**
- * Milliseconds of an interval such as `interval 1 week 2 days`. Undefined for anything else, and for months and years, which
- * have no one length.
- */
+/** Milliseconds of an `interval 1 week 2 days`; undefined for anything else, and for months and years, which have no one length. */
 export function parseInterval(text: string): number | undefined {
   let rest = text.trim().replace(/^interval\b/i, '');
   let sumMs: number | undefined;
@@ -42,10 +39,7 @@ export function parseInterval(text: string): number | undefined {
   return rest.trim() === '' ? sumMs : undefined;
 }
 
-/**
- * What a table keeps. What its configuration says unreadably is kept for ever, and is in `faults`; where it has switched the
- * clean-up of its log off, entries are too.
- */
+/** What a table keeps. What its configuration says unreadably is kept for ever, and is in `faults`; entries too where their clean-up is off. */
 export function retentionOf(
   metadata: TableMetadata | undefined,
   usual: TableRetention,

@@ -115,10 +115,7 @@ export async function* entriesAfter(ports: TableReadPorts, after: number): Async
   }
 }
 
-/**
- * Throws DataError `damaged-log` where an entry is missing that `beyond` builds on. It was missed before: they were read
- * beside each other, and it may have come between two answers.
- */
+/** Throws `damaged-log` where an entry is still missing that `beyond` builds on: read beside each other, it may have come since. */
 export async function expectEntry(ports: TableReadPorts, version: number, beyond: number): Promise<void> {
   if ((await ports.store.head(entryKey(ports.prefix, version))) === undefined)
     throw missingEntry(ports.prefix, version, beyond);
@@ -129,10 +126,7 @@ export async function isBelowCheckpoint(ports: TableReadPorts, version: number):
   return ((await readLastCheckpoint(ports))?.version ?? NO_VERSION) > version;
 }
 
-/**
- * Does an entry that was put go on from the one before it? Else that one was cleaned away meanwhile, or taken away, and the
- * entry lies where no reader comes to.
- */
+/** Does an entry that was put go on from the one before? Else that one is gone, and no reader comes to ours. */
 async function isInLog(ports: TableReadPorts, version: number): Promise<boolean> {
   const before = version - 1;
   const [found, last] = await Promise.all([
@@ -191,10 +185,7 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
   return { entries, hasNewer, checkpoints: whole.sort((a, b) => b.version - a.version) };
 }
 
-/**
- * What time it is by the store, which has put a time to the entry of `version`: no later than that, and than our clock says.
- * Nothing grows old by the clock of one machine that is ahead.
- */
+/** What time it is by the store, which has dated the entry of `version`, or by our clock where that is behind. */
 export async function logTimeMs(ports: TableLogPorts, version: number): Promise<number> {
   const { entries } = await listLog(ports, version);
   return Math.min(ports.clock.nowMs(), entries.at(-1)?.modifiedMs ?? Number.NEGATIVE_INFINITY);
