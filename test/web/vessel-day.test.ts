@@ -15,7 +15,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { AboutAnswer } from '../../src/web/answers.ts';
 import { rangeOf } from '../../src/web/vessel-day-object.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-server.ts';
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';

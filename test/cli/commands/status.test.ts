@@ -9,11 +9,11 @@ import { claimKey, noteKey, receiptKey } from '../../../src/lake/keys.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
+import { type CommandPlace, commandRun } from '../../helpers/command-run.ts';
 import { lakeFiles } from '../../helpers/lake.ts';
 import { makeReceipt, vesselIds, writeReceipt } from '../../helpers/ledger.ts';
 import type { JobFile, TestLake } from '../../helpers/run.ts';
 import { newLake, OTHER_VESSEL, startTestService, VESSEL } from '../../helpers/run.ts';
-import { type CommandPlace, commandRun } from './command-run.ts';
 
 const FROM = '2026-01-05';
 const NOW_MS = Date.parse('2026-01-13T12:00:00Z');
