@@ -4,9 +4,10 @@
  * the lake: it outlives a flushed Redis, a restart and a new leader. A version is replaced only by who has read it, so that
  * of two processes one goes on.
  */
-import { randomUUID } from 'node:crypto';
+
 import { z } from 'zod';
 import type { Clock, Log } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { jsonBytes, unlessDamaged } from '../../lake/json.ts';
 import { NOTICES_KEY } from '../../lake/keys.ts';
 import { parseFile } from '../../lake/shapes.ts';
@@ -77,7 +78,7 @@ const LEFT_TO_OTHERS_MS = 60_000;
 const RETRY_MS = [30_000, 600_000] as const;
 
 export function createTeller({ store, webhook, clock, log }: NoticePorts) {
-  const self = randomUUID();
+  const self = uniqueId();
   let found: FoundNotices | undefined;
   /** What another process is sending, and since when that is seen. */
   let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
@@ -146,7 +147,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
       const nowMs = clock.nowMs();
       const { changes, told } = compareCauses(notices.told, now, nowMs);
       if (changes.length === 0) return;
-      const message = { id: randomUUID(), at: new Date(nowMs).toISOString(), changes };
+      const message = { id: uniqueId(), at: new Date(nowMs).toISOString(), changes };
       const next: Notices = { ...notices, sending: { message, told, by: self, sinceMs: nowMs } };
       if (await write(next)) await deliver(next, signal);
     },

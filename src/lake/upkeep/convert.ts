@@ -12,10 +12,11 @@
  * over by writing its name into `_lake.json`; the other finds that before its next entry. An entry of it that was on its
  * way then adds files under the names that they have anyhow, or comes to a version that is taken.
  */
-import { randomUUID } from 'node:crypto';
+
 import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
 import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
@@ -79,7 +80,7 @@ interface OwnMark {
 
 /** Say that the conversion has begun, and is ours; undefined where the lake is a delta lake. Throws ConfigError `no-lake`. */
 async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined> {
-  const by = randomUUID();
+  const by = uniqueId();
   await expectConditionalPut(store, 'a table');
   for (;;) {
     const found = await readLakeFile(store);
