@@ -23,7 +23,13 @@ interface OpenUpload {
 const isSamePart = (a: PartRef, b: PartRef | undefined) =>
   a.tag === b?.tag && a.sha256 === b.sha256 && a.sizeBytes === b.sizeBytes;
 
-export function createMemoryStore(): ObjectStore {
+export interface MemoryStoreOptions {
+  readonly nowMs?: () => number;
+  /** Told of every change of what can be read at a key, at once; without bytes it is gone. `nonce`: of the upload that made it. */
+  readonly onChange?: (key: string, bytes: Uint8Array | undefined, nonce?: string) => void;
+}
+
+export function createMemoryStore({ nowMs = Date.now, onChange }: MemoryStoreOptions = {}): ObjectStore {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, OpenUpload>();
   let writes = 0;
@@ -31,7 +37,9 @@ export function createMemoryStore(): ObjectStore {
   function write(key: string, bytes: Uint8Array, more: Pick<Stored, 'upload'> = {}): Version {
     checkKey(key);
     const version = `v${++writes}`;
-    objects.set(key, { bytes: Uint8Array.from(bytes), version, modifiedMs: Date.now(), ...more });
+    const stored = { bytes: Uint8Array.from(bytes), version, modifiedMs: nowMs(), ...more };
+    objects.set(key, stored);
+    onChange?.(key, stored.bytes, more.upload?.nonce);
     return version;
   }
 
@@ -45,6 +53,12 @@ export function createMemoryStore(): ObjectStore {
     const upload = uploads.get(uploadId);
     if (upload === undefined) throw new CommitFailedError('upload-gone', `${key}: the upload is gone`);
     return upload;
+  }
+
+  function remove(key: string): boolean {
+    const isGone = objects.delete(key);
+    if (isGone) onChange?.(key, undefined);
+    return isGone;
   }
 
   const store: ObjectStore = {
@@ -67,12 +81,12 @@ export function createMemoryStore(): ObjectStore {
     },
     putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
     async remove(key) {
-      if (read(key) !== undefined) objects.delete(key);
+      if (read(key) !== undefined) remove(key);
     },
     async removeAll(keys, mayReturn = []) {
       for (const key of [...keys, ...mayReturn]) await store.remove(key);
     },
-    removeIf: async (key, expected) => read(key)?.version === expected && objects.delete(key),
+    removeIf: async (key, expected) => read(key)?.version === expected && remove(key),
     list: (prefix) => eachOf(store.listPages(prefix)),
     async *listPages(prefix) {
       checkPrefix(prefix);
@@ -91,7 +105,7 @@ export function createMemoryStore(): ObjectStore {
       checkKey(key);
       checkNonce(nonce);
       const ref = { key, nonce, uploadId: `u${++writes}` };
-      uploads.set(ref.uploadId, { ref, startedMs: Date.now(), parts: new Map() });
+      uploads.set(ref.uploadId, { ref, startedMs: nowMs(), parts: new Map() });
       return ref;
     },
     async uploadPart(ref, partNumber, bytes) {
