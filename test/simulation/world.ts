@@ -43,6 +43,12 @@ export interface World {
   /** A process of its own with a right clock, when faults are off; waits for its end. */
   calmly(asked: Partial<Asked> & Pick<Asked, 'kind'>, aheadMs?: number): Promise<Said>;
   wait(ms: number): Promise<void>;
+  /** Processes of the history that were killed. */
+  killed(): number;
+  /** Has a conversion begun that is not over? */
+  isConverting(): boolean;
+  /** What is in the lake beside what it is to have: uploads too. */
+  leftovers(wanted: ReadonlySet<string>): Promise<readonly string[]>;
 }
 
 const SELDOM = { force: false, allowShrink: false, takeover: false, select: 0, concurrency: 2 } as const;
@@ -145,6 +151,16 @@ export function createWorld(history: History, isTold = false): World {
       const said = await running;
       tell(life.name, `ends: ${described(said)}`);
       return said;
+    },
+    killed: () => lives.filter(({ isDead }) => isDead).length,
+    isConverting() {
+      const file = changes.findLast(({ key }) => key === '_lake.json')?.bytes;
+      return file !== undefined && 'converting' in JSON.parse(Buffer.from(file).toString());
+    },
+    async leftovers(wanted) {
+      const keys = (await Array.fromAsync(disk.list(''))).map(({ key }) => key);
+      const uploads = (await Array.fromAsync(disk.listUploads(''))).map(({ key }) => `the upload of ${key}`);
+      return [...keys.filter((key) => !wanted.has(key)), ...uploads];
     },
     wait: (ms) => scheduler.run(() => false, scheduler.nowMs + ms),
   };

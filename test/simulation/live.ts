@@ -1,0 +1,80 @@
+/** Lives a history to its end, and asks every oracle. */
+import { VesselExportError } from '../../src/core/errors.ts';
+import type { History } from './history.ts';
+import { OracleError, Oracles } from './oracles.ts';
+import { createWorld, fromSeed, type World } from './world.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface Lived {
+  readonly digest: string;
+  readonly events: number;
+  /** Why the history failed. */
+  readonly fault: string | undefined;
+  readonly lines: readonly string[];
+}
+
+export async function live(history: History, isTold = false): Promise<Lived> {
+  return await fromSeed(history.seed, async () => {
+    const world = createWorld(history, isTold);
+    const oracles = new Oracles(world);
+    let asked = 0;
+    const askOracles = async () => {
+      for (; asked < world.changes.length; asked++) await oracles.take(world.changes[asked]!);
+    };
+    const fault = await liveToEnd(world, oracles, askOracles).catch(
+      (error: Error) => error.message || `${error.stack}`,
+    );
+    const { lines, scheduler } = world;
+    return { digest: world.digest(), events: scheduler.events, fault: fault ?? undefined, lines };
+  });
+}
+
+async function liveToEnd(world: World, oracles: Oracles, askOracles: () => Promise<void>): Promise<void> {
+  const { scheduler, ended, history } = world;
+  await scheduler.run(() => false);
+  await askOracles();
+  for (const { act, said, error } of ended) {
+    if (error !== undefined && !(error instanceof VesselExportError))
+      throw new OracleError(`${act.name} ends with an internal error: ${(error as Error).stack}`);
+    for (const { code = '', message } of said?.results ?? [])
+      if (code === 'internal-error' || code.startsWith('damaged'))
+        throw new OracleError(`4: ${act.name} says ${code} of a sound lake: ${message}`);
+  }
+  if (ended.length + world.killed() < history.acts.length) throw new OracleError('7: a process hangs');
+  await endCalmly(world, oracles, askOracles);
+}
+
+/** 7, 4, 8: with faults off all is published, agrees, and nothing is left over. */
+async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promise<void>): Promise<void> {
+  const { history, source } = world;
+  // Whoever died has not been heard of for long enough.
+  await world.wait(120_000);
+  if (world.isConverting()) await world.calmly({ kind: 'convert' });
+  await world.calmly({ kind: 'run', allowShrink: true });
+  await world.calmly({ kind: 'accept' });
+  await world.calmly({ kind: 'run', allowShrink: true });
+  await world.calmly({ kind: 'reconcile', allowShrink: true });
+  await askOracles();
+  for (const vessel of history.vessels)
+    for (const date of history.dates) {
+      const receipt = oracles.receipts.get(`${vessel} ${date}`);
+      const truth = source.truths(vessel, date).at(-1)!;
+      const isAnswered = source.series.some((one) => one.vessel === vessel && one.isThere);
+      // Of a vessel of which the source has no series nothing is published.
+      if (!isAnswered) continue;
+      if (receipt === undefined) throw new OracleError(`7: ${vessel} ${date} is not published`);
+      const content = await oracles.contentOf(`${vessel} ${date}`);
+      if (content.digest !== truth.digest)
+        throw new OracleError(
+          `7: ${vessel} ${date} has ${content.lines.length} readings, the source ${truth.lines.length}`,
+        );
+    }
+  await world.wait(9 * DAY_MS);
+  await world.calmly({ kind: 'gc' });
+  await askOracles();
+  const { findings } = await world.calmly({ kind: 'verify' });
+  if (findings.length > 0) throw new OracleError(`4: verify says ${findings.join(', ')}`);
+  const left = await world.leftovers(oracles.wanted());
+  if (left.length > 0) throw new OracleError(`8: gc leaves ${left.join(', ')}`);
+}
