@@ -9,6 +9,7 @@ import { type Draw, randomOf } from './random.ts';
 /** The world's own time at its begin. */
 export const BEGIN_MS = Date.UTC(2026, 0, 8, 12);
 const MAX_EVENTS = 60_000;
+const MAX_TURNS = 20;
 
 interface Event {
   readonly dueMs: number;
@@ -79,6 +80,8 @@ export function createScheduler(seed: number) {
   /** Until nothing is to come before `untilMs`, or `isEnough`. Throws where it does not end. */
   async function run(isEnough: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     await allWait();
+    // Whoever takes turns with others of its thread is not heard of for some turns.
+    for (let turns = 0; heap.length === 0 && turns < MAX_TURNS; turns++) await allWait();
     while (!isEnough() && heap.length > 0 && heap[0]!.dueMs <= untilMs) {
       const event = takeFirst(heap);
       const { life } = event;
@@ -92,6 +95,7 @@ export function createScheduler(seed: number) {
       event.isOver = true;
       event.go();
       await allWait();
+      for (let turns = 0; heap.length === 0 && !isEnough() && turns < MAX_TURNS; turns++) await allWait();
     }
     if (untilMs !== Number.POSITIVE_INFINITY && !isEnough()) nowMs = Math.max(nowMs, untilMs);
   }

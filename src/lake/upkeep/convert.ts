@@ -33,6 +33,8 @@ import { openTable, prepareTable, type Table } from '../table/table.ts';
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;
 export const WAIT_MS = 5_000;
+/** What its claims have in the place of a hash: nobody goes on with them. */
+const NO_SETTINGS = 'convert';
 
 export interface UpkeepPorts {
   readonly store: ObjectStore;
@@ -144,7 +146,10 @@ async function endClaims(ports: UpkeepPorts): Promise<void> {
 /** Take over a dead claim and leave nothing of it; why a live one is alive. */
 async function endClaim(ports: UpkeepPorts, day: VesselDay): Promise<FencedError | undefined> {
   try {
-    const { claim, inheritance } = await takeClaim(ports, day, { settingsHash: '', takeover: false });
+    const { claim, inheritance } = await takeClaim(ports, day, {
+      settingsHash: NO_SETTINGS,
+      takeover: false,
+    });
     const { sealedBefore } = inheritance;
     if (sealedBefore !== undefined)
       await acknowledgePublished({ ...ports, onStep: () => {} }, claim, sealedBefore);
