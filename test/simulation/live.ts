@@ -63,8 +63,8 @@ async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promi
       throw new OracleError(`7: ${name} has ${lake.lines.length} readings, the source ${truth.lines.length}`);
     }
   };
-  // Whoever died has not been heard of for long enough.
-  await world.wait(120_000);
+  // Whoever died has not been heard of for long enough, by clocks that may be five minutes apart.
+  await world.wait(420_000);
   if (world.isConverting()) await world.calmly({ kind: 'convert' });
   const { results } = await world.calmly({ kind: 'run', allowShrink: true });
   if (results.some(({ status }) => status === 'waiting')) {

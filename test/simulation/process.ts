@@ -22,6 +22,12 @@ import { createConcurrencyLimit } from '../../src/source/fetch/concurrency-limit
 import { createRateLimit } from '../../src/source/fetch/rate-limit.ts';
 import type { Transport } from '../../src/source/fetch/transport.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+// What is loaded when it is needed: here it is there at once, for nothing in a world may take real time.
+import '../../src/lake/ledger/index-file.ts';
+import '../../src/lake/publish/job-table.ts';
+import '../../src/lake/table/statistics.ts';
+import '../../src/parquet/write/encode-row-group.ts';
+import '../../src/source/decode/series-names.ts';
 import type { Act, ActKind } from './history.ts';
 import type { Draw } from './random.ts';
 import { API, AUTH_URL, BASE_URL } from './service.ts';

@@ -9,7 +9,7 @@ import { type Draw, randomOf } from './random.ts';
 /** The world's own time at its begin. */
 export const BEGIN_MS = Date.UTC(2026, 0, 8, 12);
 const MAX_EVENTS = 60_000;
-const MAX_TURNS = 20;
+const MAX_TURNS = 500;
 
 interface Event {
   readonly dueMs: number;
@@ -77,15 +77,21 @@ export function createScheduler(seed: number) {
     };
   }
 
+  /** What comes next, `untilMs`. Whoever takes turns with others of its thread is not heard of for some turns. */
+  async function next(untilMs: number): Promise<Event | undefined> {
+    for (let turns = 0; turns < MAX_TURNS; turns++) {
+      while (heap.length > 0 && (heap[0]!.isOver || heap[0]!.life?.isDead)) takeFirst(heap);
+      if (heap.length > 0) return heap[0]!.dueMs <= untilMs ? takeFirst(heap) : undefined;
+      await allWait();
+    }
+    return undefined;
+  }
+
   /** Until nothing is to come before `untilMs`, or `isEnough`. Throws where it does not end. */
   async function run(isEnough: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     await allWait();
-    // Whoever takes turns with others of its thread is not heard of for some turns.
-    for (let turns = 0; heap.length === 0 && turns < MAX_TURNS; turns++) await allWait();
-    while (!isEnough() && heap.length > 0 && heap[0]!.dueMs <= untilMs) {
-      const event = takeFirst(heap);
+    for (let event = await next(untilMs); event !== undefined; event = await next(untilMs)) {
       const { life } = event;
-      if (event.isOver || life?.isDead) continue;
       nowMs = Math.max(nowMs, event.dueMs);
       if (life !== undefined && life.pausedUntilMs > nowMs) {
         at(life.pausedUntilMs, event.go, life);
@@ -95,9 +101,9 @@ export function createScheduler(seed: number) {
       event.isOver = true;
       event.go();
       await allWait();
-      for (let turns = 0; heap.length === 0 && !isEnough() && turns < MAX_TURNS; turns++) await allWait();
+      if (isEnough()) return;
     }
-    if (untilMs !== Number.POSITIVE_INFINITY && !isEnough()) nowMs = Math.max(nowMs, untilMs);
+    if (untilMs !== Number.POSITIVE_INFINITY) nowMs = Math.max(nowMs, untilMs);
   }
 
   return {
