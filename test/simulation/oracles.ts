@@ -1,6 +1,6 @@
 /**
  * What a reader could have seen at any moment of a history, and what overtaken processes did: asked after every change of the
- * lake, in its order. The numbers are those of the oracles in docs/simulation.md.
+ * lake, in its order. The numbers are those of live.ts.
  */
 import type { ClaimFile, Receipt } from '../../src/core/model/index.ts';
 import { JOB } from './process.ts';

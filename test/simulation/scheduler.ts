@@ -36,7 +36,7 @@ export interface Life {
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-export function createScheduler(seed: number) {
+export function createScheduler(seed: number, { maxEvents = MAX_EVENTS } = {}) {
   const draw = randomOf(seed, 'order');
   const heap: Event[] = [];
   let nowMs = 0;
@@ -97,7 +97,7 @@ export function createScheduler(seed: number) {
         at(life.pausedUntilMs, event.go, life);
         continue;
       }
-      if (++events > MAX_EVENTS) throw new Error('it does not end');
+      if (++events > maxEvents) throw new Error('it does not end');
       event.isOver = true;
       event.go();
       await allWait();

@@ -39,7 +39,8 @@ async function simulate(): Promise<boolean> {
     await tellFault(seed, history, fault);
   }
   const seconds = (performance.now() - beganMs) / 1_000;
-  const pace = `${events} events, ${seconds.toFixed(1)} s, ${(seeds / seconds).toFixed(0)} histories a second`;
+  const { user, system } = process.cpuUsage();
+  const pace = `${events} events, ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`;
   process.stdout.write(`${seeds} histories, ${failed} failed; ${pace}\n`);
   return failed === 0;
 }
