@@ -36,9 +36,7 @@ export interface App {
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly encoder: Encoder;
   readonly ports: ExportPorts;
-  /** Where REDIS_URL is set. */
   readonly redis: RedisConnection | undefined;
-  /** Where vessel-days are traced. */
   readonly openQueueTracing?: OpenTracing['openQueueTracing'] | undefined;
   close(): Promise<void>;
 }
@@ -151,7 +149,6 @@ async function openTracesOf(
   return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });
 }
 
-/** What is needed to ask the service. */
 type ClientSettings = Omit<Config['settings'], 'LAKE_URL'>;
 interface ClientConfig {
   readonly settings: ClientSettings;
@@ -196,13 +193,7 @@ export async function openClient(
   };
 }
 
-/** What limits the requests of the client. */
-interface Limits {
-  readonly concurrencyLimit: ConcurrencyLimit;
-  readonly rateLimit: RateLimit;
-  readonly redis: RedisConnection | undefined;
-  close(): Promise<void>;
-}
+type Limits = Pick<App, 'concurrencyLimit' | 'redis' | 'close'> & { readonly rateLimit: RateLimit };
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(

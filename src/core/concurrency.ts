@@ -50,9 +50,8 @@ export type TaskResult<Outcome> = { readonly outcome: Outcome } | { readonly err
 const MAX_OUTSIDE = 512;
 
 /**
- * Perform tasks in order, `concurrency` at once. A task's failure does not stop the others, except a FatalError
- * that concerns them all (a refused credential, a full disk) and cancellation: then no further task begins,
- * those that run are aborted, and that error is thrown when they have ended.
+ * Perform tasks in order, `concurrency` at once. What concerns all (`stopsAll`) or a cancellation aborts those that run, lets none begin, and is thrown
+ * when they have ended; any other failure is its task's own.
  */
 export async function runInline<Task, Outcome>(
   tasks: Iterable<Task>,
@@ -84,8 +83,34 @@ export async function runInline<Task, Outcome>(
   if (stop.signal.aborted) throw stop.signal.reason;
 }
 
+/** One question at a time for all who ask meanwhile; its answer counts for `keptMs`, a failure for `failedMs`. */
+export function shareAnswer<T>(
+  clock: Pick<Clock, 'monotonicMs'>,
+  ask: () => Promise<T>,
+  keptMs: number,
+  failedMs = 0,
+) {
+  let last: { readonly answer: Promise<T>; untilMs: number } | undefined;
+  return (): Promise<T> => {
+    if (last !== undefined && clock.monotonicMs() < last.untilMs) return last.answer;
+    const one = { answer: ask(), untilMs: Infinity };
+    last = one;
+    const keep = (ms: number) => () => {
+      one.untilMs = clock.monotonicMs() + ms;
+    };
+    one.answer.then(keep(keptMs), keep(failedMs));
+    return one.answer;
+  };
+}
+
 /** From the signal to the end of a process that waits for Redis, which does not have to come back for that. */
 export const AWAY_STOP_MS = 3_000;
+
+/** Does it end without an error? */
+export async function succeeds(work: Promise<unknown>): Promise<boolean> {
+  const [end] = await Promise.allSettled([work]);
+  return end.status === 'fulfilled';
+}
 
 /** True once `work` has settled, however it did; false when it has not after `graceMs`. */
 export async function endsWithin(work: Promise<unknown>, graceMs: number, clock: Clock): Promise<boolean> {

@@ -1,6 +1,5 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
-import type { Tally } from '../core/model/index.ts';
-import { DayCounts, dayRange } from '../core/model/index.ts';
+import { DayCounts, dayRange, type Tally } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
 import type { ClaimedDay } from './ports.ts';

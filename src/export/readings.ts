@@ -1,18 +1,16 @@
 /** Time slices of raw readings → the row group builder, through each transport. */
 import { DataError, RetriableError } from '../core/errors.ts';
-import type {
-  ColumnBatch,
-  QueryRequest,
-  QueryResponse,
-  SeriesDictionary,
-  TimeRange,
-} from '../core/model/index.ts';
 import {
+  type ColumnBatch,
   createSeriesDictionary,
   dayRange,
   firstRowFrom,
   MICROS_PER_HOUR,
   MICROS_PER_MILLI,
+  type QueryRequest,
+  type QueryResponse,
+  type SeriesDictionary,
+  type TimeRange,
 } from '../core/model/index.ts';
 import { createMeasurementRowGroups } from '../parquet/write/index.ts';
 import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';

@@ -6,8 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NotDueError } from '../core/errors.ts';
-import type { DayCounts, Job, Receipt } from '../core/model/index.ts';
-import { NO_LONGER } from '../core/model/index.ts';
+import { type DayCounts, type Job, NO_LONGER, type Receipt } from '../core/model/index.ts';
 import { isDueByService, untilDueMs } from '../core/plan/due.ts';
 import {
   CountsDisagreeError,

@@ -47,7 +47,6 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   }
 
   return {
-    /** The definition that it is of. */
     backfill,
     /** Look how far it is and top the queue up with at most `share` of the room that there is. */
     async step(signal: AbortSignal, share = 1): Promise<BackfillProgress> {
@@ -80,7 +79,6 @@ export function driverOf(
   return isSame ? before : createBackfillDriver(planning, backfill, job);
 }
 
-/** The same one, whether it is paused or not. */
 function isSameDefinition(a: Backfill, b: Backfill): boolean {
   return isDeepStrictEqual({ ...a, paused: false }, { ...b, paused: false });
 }
@@ -195,7 +193,11 @@ export async function changeBackfill(
   const { store, ports } = app;
   if (change === 'resume') await ports.layout.check([]);
   const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
-  if (backfill === undefined) throw await unknownBackfill(app, id);
+  if (backfill === undefined) {
+    const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
+    const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
+    throw new ConfigError('unknown-backfill', text);
+  }
   const withdrawn = change === 'resume' ? 0 : await withdrawBackfill(queue, backfill);
   return { backfill, withdrawn };
 }
@@ -216,10 +218,4 @@ async function changed(
     defined === undefined || defined.paused === paused ? undefined : { ...defined, paused },
   );
   return before;
-}
-
-async function unknownBackfill({ store }: Fleet['app'], id: string): Promise<ConfigError> {
-  const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
-  const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
-  return new ConfigError('unknown-backfill', text);
 }

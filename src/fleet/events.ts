@@ -34,11 +34,8 @@ export type FleetEvent =
 
 export type OnFleetEvent = (event: FleetEvent) => void;
 
-/** Of one job. */
 export interface FailedDays {
-  /** Of the failed set. */
   readonly letters: readonly DeadLetter[];
-  /** Of the lake. */
   readonly notes: KnownNotes;
 }
 
@@ -47,7 +44,6 @@ export interface LookBack {
   /** UTC dates, `to` exclusive. */
   readonly from: string;
   readonly to: string;
-  /** Vessels and vessel-days. */
   readonly uncompared: readonly { readonly what: string; readonly reason: string }[];
 }
 
@@ -55,7 +51,6 @@ export interface BackfillProgress {
   /** Vessel-days of the range that are due. */
   readonly due: number;
   readonly done: number;
-  /** In the failed set. */
   readonly failed: number;
   /** In the queue, waiting or under way. */
   readonly queued: number;
@@ -63,6 +58,5 @@ export interface BackfillProgress {
   readonly left: number;
   /** Every due vessel-day is done or has failed. */
   readonly finished: boolean;
-  /** Vessels that discovery did not settle. */
   readonly troubles: readonly VesselTrouble[];
 }

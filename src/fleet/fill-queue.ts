@@ -1,11 +1,11 @@
 /** What puts vessel-days into the queue: open ones, a few thousand at a time, and those that a look-back found. */
 import { forEachAtOnce } from '../core/concurrency.ts';
-import { isRefusal } from '../core/errors.ts';
+import { DataError, isRefusal } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
 import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept.ts';
-import { orDamaged } from '../lake/json.ts';
+import { orDamage } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OpenDays } from './open-days.ts';
@@ -15,7 +15,6 @@ import type { DeadLetter, QueuedDay, QueuedKind, VesselDayQueue } from './queue/
 /** Vessel-days that may wait before no more of a kind enter: a queue full of a backfill still takes the urgent. */
 export const MAX_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
 
-/** How many more of a kind may enter. */
 export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<number> {
   const { waiting, prioritized, delayed } = await queue.depth();
   const taken = (kind === 'nightly' ? waiting : prioritized) + delayed;
@@ -31,7 +30,6 @@ interface QueueEntry {
   readonly allowShrink?: boolean;
 }
 
-/** Looked at in one round trip. */
 const ASKED_AT_ONCE = 1_000;
 
 /**
@@ -83,7 +81,6 @@ function* chunksOf(days: Iterable<VesselDay>): Iterable<VesselDay[]> {
  */
 export type RepairStatus = 'enqueued' | 'in-queue' | 'done' | 'in-failed-set' | 'no-room';
 
-/** `code` and `message`: of the failure. */
 export interface QueuedRepair extends Partial<Pick<DeadLetter, 'code' | 'message'>> {
   readonly day: VesselDay;
   readonly status: RepairStatus;
@@ -91,9 +88,7 @@ export interface QueuedRepair extends Partial<Pick<DeadLetter, 'code' | 'message
 
 type RepairPorts = { readonly queue: VesselDayQueue; readonly store: ObjectStore };
 
-/** Receipts read at once. */
 const GETS_AT_ONCE = 32;
-/** Vessel-days added at once. */
 const ADDED_AT_ONCE = 500;
 
 /**
@@ -153,7 +148,6 @@ async function deadLettersOf(
   return dead;
 }
 
-/** Did it fail with the same published day, and the same counts at the source? */
 function isAsCompared({ compared: failed }: QueuedDay, { compared: now }: ExportTask): boolean {
   return failed?.epoch === now?.epoch && failed?.totalsSha256 === now?.totalsSha256;
 }
@@ -162,8 +156,8 @@ function isAsCompared({ compared: failed }: QueuedDay, { compared: now }: Export
 async function stillOpen(store: ObjectStore, tasks: readonly ExportTask[]): Promise<ExportTask[]> {
   const isOpen = new Map<ExportTask, boolean>();
   await forEachAtOnce(tasks, GETS_AT_ONCE, async (task) => {
-    const receipt = await orDamaged(readReceipt(store, task.day));
-    isOpen.set(task, receipt === 'damaged' || isStill(task, receipt));
+    const receipt = await orDamage(readReceipt(store, task.day));
+    isOpen.set(task, receipt instanceof DataError || isStill(task, receipt));
   });
   return tasks.filter((task) => isOpen.get(task));
 }

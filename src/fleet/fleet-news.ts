@@ -26,8 +26,6 @@ export type FleetNews = ReturnType<typeof createFleetNews>;
 /** While something runs, and the longest time between two reports. */
 const TICK_MS = 2_000;
 const IDLE_MS = 10_000;
-/** What the fleet's scheduler learned is told again: Redis may have lost it. */
-const FACTS_MS = 30_000;
 const FAREWELL_MS = 500;
 const NOTHING: RequestCounts = { requests: 0, limited: 0, retries: 0, errors: 0 };
 
@@ -36,7 +34,6 @@ const UNKNOWN_PLAN: Fact<'planned'> = {
   ...{ failed: null, refused: null },
 };
 
-/** What comes after each step of an export. */
 const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
   ['claimed', 'counting'],
   ['counted', 'fetching'],
@@ -57,26 +54,21 @@ interface RunningDay {
   rowsKnown: number | null;
 }
 
-interface Told extends FactName {
-  /** Null: it is dropped. */
-  readonly value: object | null;
-  isNew: boolean;
-}
-
 export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions) {
   const startedMs = clock.monotonicMs();
   const running = new Map<VesselDay, RunningDay>();
-  const facts = new Map<string, Told>();
+  /** What the fleet's scheduler learned, told with every report: Redis may have lost it. */
+  const facts = new Map<string, FleetReport['facts'][number]>();
   const rates = new Map<string, Rate>();
   let counts = { ...NOTHING };
   /** Counts of a report without an answer: it may have come. */
   let unanswered: RequestCounts | undefined;
   let leads: boolean | null = null;
-  let [sentMs, factsMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let sentMs = Number.NEGATIVE_INFINITY;
   let hasNews = true;
 
   function tell(name: FactName, value: object | null): void {
-    facts.set(`${name.kind}/${name.of}`, { ...name, value, isNew: true });
+    facts.set(`${name.kind}/${name.of}`, { ...name, value });
     hasNews = true;
   }
 
@@ -106,32 +98,26 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
 
   async function send(isLeaving = false): Promise<void> {
     const nowMs = clock.monotonicMs();
-    const isFull = nowMs - factsMs >= FACTS_MS;
     if (unanswered === undefined && Object.values(counts).some((count) => count > 0)) {
       unanswered = counts;
       counts = { ...NOTHING };
     }
-    const told = [...facts].filter(([, { isNew }]) => isNew || isFull);
+    const told = [...facts];
     const report: FleetReport = {
       process: describe(nowMs),
       ...(unanswered && { counts: unanswered }),
-      facts: told.map(([, { kind, of, value }]) => ({ kind, of, value })),
+      facts: told.map(([, fact]) => fact),
       isLeaving,
     };
     // What is learned meanwhile is news again.
-    for (const [, fact] of told) fact.isNew = false;
     hasNews = false;
-    try {
-      await reporter.send(report);
-    } catch (error) {
-      for (const [, fact] of told) fact.isNew = true;
+    await reporter.send(report).catch((error: unknown) => {
       hasNews = true;
       throw error;
-    }
+    });
     for (const [key, fact] of told) if (fact.value === null && facts.get(key) === fact) facts.delete(key);
     unanswered = undefined;
     sentMs = nowMs;
-    if (isFull) factsMs = nowMs;
   }
 
   function onLead(now: boolean | undefined): void {
@@ -218,7 +204,6 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
 
 interface FleetNewsOf {
   readonly app: Pick<App, 'config' | 'ports'>;
-  /** Where it is told. */
   readonly connection: RedisConnection;
   readonly log: Log;
   readonly role: ProcessFacts['role'];

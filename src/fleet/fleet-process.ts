@@ -1,9 +1,10 @@
 /** A process of the fleet that runs until it is told to stop: its metrics, health, readiness and page. */
 import type { RequestListener } from 'node:http';
 import type { AppOverrides } from '../app.ts';
+import { shareAnswer, succeeds } from '../core/concurrency.ts';
 import { ConfigError } from '../core/errors.ts';
 import { createEventStream, type EventStream } from '../core/event-stream.ts';
-import type { Log } from '../core/model/index.ts';
+import { type Log, systemClock } from '../core/model/index.ts';
 import { readNetworks } from '../core/model/web-address.ts';
 import type { Config } from '../runtime/config/config.ts';
 import { formerVariables } from '../runtime/config/environment.ts';
@@ -12,7 +13,6 @@ import { createMetrics, type Metrics } from '../runtime/monitoring/metrics.ts';
 import type { FleetEvent } from './events.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 import { openFleetNews, tellFleet } from './fleet-news.ts';
-import { createQueueHold } from './queue/hold.ts';
 
 interface FleetProcessOptions {
   readonly role: 'worker' | 'scheduler';
@@ -20,17 +20,13 @@ interface FleetProcessOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
   readonly overrides: AppOverrides;
-  /** Aborted when the process is to stop. */
   readonly signal: AbortSignal;
-  /** Vessel-days under way. */
   readonly active?: () => number;
   /** Age of the oldest of them. */
   readonly oldestMs?: () => number;
   /** Of a process that exports: code of the fault that keeps it from working, and so makes it unready. */
   readonly held?: () => string | undefined;
-  /** Why this process cannot do its work now. */
   readonly trouble?: () => string | undefined;
-  /** What shows the fleet to people. */
   readonly page?: (fleet: Fleet, metrics: Metrics) => FleetPage;
 }
 
@@ -39,6 +35,9 @@ interface FleetPage {
   readonly answer: RequestListener;
   close(): Promise<void>;
 }
+
+/** Many may ask whether Redis takes writes; it is asked no more often. */
+const PROBE_KEPT_MS = 1_000;
 
 /** Open the fleet, listen, run, and close. `url`: where it listens; what `events` are emitted is shown and told. */
 export async function runFleetProcess(
@@ -53,12 +52,13 @@ export async function runFleetProcess(
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
-  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  const probeNow = () => fleet.connection.probe(fleet.prefix);
+  const probe = shareAnswer(systemClock, probeNow, PROBE_KEPT_MS, PROBE_KEPT_MS);
   const news = openFleetNews({ ...fleet, log, role: options.role, active });
   events.listen(news.onEvent);
   const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
-  const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
+  const onHold = async () => held?.() ?? (isConnected() ? (await fleet.queue.hold.read())?.code : undefined);
   try {
     const metrics = createMetrics({
       concurrencyLimit: () => fleet.app.concurrencyLimit.current,
@@ -66,20 +66,14 @@ export async function runFleetProcess(
       active,
       oldestVesselDayMs: oldestMs,
       oldestRequestMs: fleet.app.client.oldestRequestMs,
-      takesWrites: async () => {
-        if (!isConnected()) return false;
-        return await fleet.connection.probe(fleet.prefix).then(
-          () => true,
-          () => false,
-        );
-      },
+      takesWrites: async () => isConnected() && (await succeeds(probe())),
       isHeld: async () => (isConnected() ? (await onHold()) !== undefined : undefined),
     });
     events.listen(metrics.onEvent);
     const unready = async () => {
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
-      await fleet.connection.probe(fleet.prefix);
+      await probe();
       // The scheduler goes on planning while the queue is on hold.
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;

@@ -5,20 +5,16 @@ import type { Log } from '../core/model/index.ts';
 import { createLedgerView } from '../lake/ledger/ledger-view.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Config } from '../runtime/config/config.ts';
-import type { QueueTracing } from '../runtime/tracing/queue-telemetry.ts';
 import type { PlanningPorts } from './nightly.ts';
-import { openVesselDayQueue, type VesselDayQueue } from './queue/vessel-day-queue.ts';
+import { type BullVesselDays, openVesselDayQueue } from './queue/vessel-day-queue.ts';
 
 export interface Fleet {
   readonly app: App;
   readonly connection: RedisConnection;
   /** Commands on it wait while Redis is out of reach. */
   readonly redis: ReturnType<RedisConnection['openForQueue']>;
-  /** All keys begin with it. */
   readonly prefix: string;
-  readonly queue: VesselDayQueue;
-  /** Where vessel-days are traced. */
-  readonly tracing: QueueTracing | undefined;
+  readonly queue: BullVesselDays;
   readonly planning: PlanningPorts;
   close(): Promise<void>;
 }
@@ -40,7 +36,7 @@ export async function openFleet(
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
   const tracing = await app.openQueueTracing?.();
-  const queue = openVesselDayQueue({ redis, prefix, log, tracing });
+  const queue = openVesselDayQueue({ redis, client: connection.client, prefix, log, tracing });
   const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store, undefined, log), log };
-  return { app, connection, redis, prefix, queue, tracing, planning, close: () => app.close() };
+  return { app, connection, redis, prefix, queue, planning, close: () => app.close() };
 }

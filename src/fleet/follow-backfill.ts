@@ -6,9 +6,7 @@ import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfi
 import type { BackfillProgress } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
 
-/** Shows a backfill to whoever follows it. */
 export interface BackfillView {
-  /** How far it is now. */
   show(id: string, progress: BackfillProgress): void;
   print(text: string): void;
   /** Remove what does not stay. */

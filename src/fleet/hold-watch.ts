@@ -8,6 +8,7 @@
  * stays quiet while others, with the new one, go on. A hold that somebody lifts by hand lets all of them try at once: if
  * the fault lasts, the first that meets it puts the queue on hold again.
  */
+import { shareAnswer, succeeds } from '../core/concurrency.ts';
 import { messageOf, type VesselExportError } from '../core/errors.ts';
 import type { Clock, Log } from '../core/model/index.ts';
 import { PAUSED, type QueueHold } from './queue/hold.ts';
@@ -37,18 +38,9 @@ export function createHoldWatch(options: HoldWatchOptions) {
   let nextProbeMs = Number.NEGATIVE_INFINITY;
   /** How often a hold was lifted by hand, as far as this process has seen. */
   let handLifts: number | undefined;
-  /** For vessel-days that meet a fault at once: resolves to whether the probe succeeded. */
-  let probing: Promise<boolean> | undefined;
   const stop = new AbortController();
-
-  function probeOnce(): Promise<boolean> {
-    const ended = (isOver: boolean) => () => {
-      probing = undefined;
-      return isOver;
-    };
-    probing ??= probe(stop.signal).then(ended(true), ended(false));
-    return probing;
-  }
+  /** For vessel-days that meet a fault at once: does the probe succeed? */
+  const probeOnce = shareAnswer(clock, () => succeeds(probe(stop.signal)), 0);
 
   function probeLater(): void {
     nextProbeMs = clock.monotonicMs() + delayMs;

@@ -19,7 +19,7 @@ import { createRequestStats } from '../source/fetch/exchange.ts';
 import type { LookBack } from './events.ts';
 import { type QueuedRepair, queueRepairs } from './fill-queue.ts';
 import type { PlanningPorts } from './nightly.ts';
-import type { Guard } from './say-once.ts';
+import { type Guard, warnOfFew } from './say-once.ts';
 
 interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
   readonly jobs: readonly Job[];
@@ -29,7 +29,6 @@ interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
 
 /** Vessels that are asked for at once: the workers need the concurrency limit more. */
 const VESSELS_AT_ONCE = 2;
-/** After a look-back that failed. */
 const RETRY_MS = 300_000;
 
 interface Firing {
@@ -191,20 +190,13 @@ function summaryOf(
   };
 }
 
-/** Lines of one kind; the rest is counted. */
-const SAID_AT_MOST = 20;
-
 /** What needs somebody's eyes. What was refused before is not said again. */
 function sayTroubles(
   log: Log,
   { job, findings, unasked }: JobReconciliation,
   queued: readonly QueuedRepair[],
 ): void {
-  const say = (text: string, troubles: readonly object[]) => {
-    for (const trouble of troubles.slice(0, SAID_AT_MOST)) log.warn(trouble, text);
-    const more = troubles.length - SAID_AT_MOST;
-    if (more > 0) log.warn({ job, more }, text);
-  };
+  const say = (text: string, troubles: readonly object[]) => warnOfFew(log, job, text, troubles);
   const reasonsOf = (state: FindingState) =>
     findings
       .filter((finding) => finding.state === state)

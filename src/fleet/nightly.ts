@@ -39,7 +39,6 @@ export interface NightlyPlan {
   readonly added: number;
   /** Due, without receipt, and in the queue or in its failed set already. */
   readonly waiting: number;
-  /** Due vessel-days that had no room. */
   readonly left: number;
 }
 
@@ -49,7 +48,6 @@ interface Night {
   readonly firingMs: number;
   readonly coverage: Backlog;
   readonly vessels: readonly string[];
-  /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
   /** Days before this wait behind the nights and look-backs: years that are caught up on must not keep those waiting. */
   readonly recentFrom: string;
@@ -155,11 +153,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
       if (planned.left === 0) await state.setPlannedFiringMs('nightly', job.name, firingMs);
       return planned;
     },
-    /** Plan the job now. */
     plan: async (job: Job, signal: AbortSignal) => fill(await lookAt(job, Number.NaN, signal)),
     /** Whose days were planned last; undefined: none were by this process. */
     vesselsOf: (job: string) => nights.get(job)?.vessels,
-    /** Somebody else plans now. */
     forget: () => nights.clear(),
   };
 }

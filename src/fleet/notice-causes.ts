@@ -4,6 +4,7 @@
  */
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
+import type { VesselTrouble } from '../export/events.ts';
 import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { FailedDays, FleetEvent } from './events.ts';
 import type { Cause, ToldCause } from './notify/cause-changes.ts';
@@ -77,8 +78,7 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     end: 'the queue goes on',
     find({ hold }) {
       if (typeof hold === 'string') return hold;
-      const text = `the queue is on hold, and nothing is exported: ${describeHold(hold)}`;
-      return { members: [hold.code], text };
+      return found(hold.code, `the queue is on hold, and nothing is exported: ${describeHold(hold)}`);
     },
   },
   backfill: {
@@ -91,8 +91,12 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     find({ hold, isUnplanned, stuckBackfills: stuck }) {
       // A hold, or a lake that nothing can be planned for, is why.
       if (stuck === undefined || hold !== 'none' || isUnplanned) return 'unknown';
-      const named = listed([...stuck], ([id, reason]) => `${id}: ${reason}`);
-      return found([...stuck.keys()], `backfills cannot go on: ${named}`);
+      return foundEach(
+        [...stuck],
+        'backfills cannot go on',
+        ([id]) => id,
+        ([id, reason]) => `${id}: ${reason}`,
+      );
     },
   },
 };
@@ -109,8 +113,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       const idleMs = Math.min(plannedAgoMs, plannableMs);
       if (idleMs < NOT_PLANNED_MS) return 'unknown';
       const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
-      const text = `it has not been planned since ${since}Z; /ready of the scheduler says why`;
-      return { members: [job.name], text };
+      return found(job.name, `it has not been planned since ${since}Z; /ready of the scheduler says why`);
     },
   },
   failed: {
@@ -137,15 +140,13 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     find({ heard: { warned }, plannedAgoMs }) {
       // The receipts that warnings stand in are read when the job is planned.
       if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
-      const named = listed(
+      return foundEach(
         warned.open,
+        'series are missing or left out',
+        // The same vessel on the next day is nothing new; other series that it loses are.
+        ({ day, warnings }) => warnings.map(({ since }) => `${day.vessel} since ${since}`),
         ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
-      // The same vessel on the next day is nothing new; other series that it loses are.
-      const members = warned.open.flatMap(({ day, warnings }) =>
-        warnings.map(({ since }) => `${day.vessel} since ${since}`),
-      );
-      return found(members, `series are missing or left out: ${named}`);
     },
   },
   discovery: {
@@ -156,12 +157,8 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'discovery names every vessel, or those that it left out are taken to have left',
     find({ heard: { discovered } }) {
       if (discovered === undefined) return 'unknown';
-      const { troubles } = discovered;
-      const named = listed(troubles, ({ vessel, message }) => `${vessel}: ${message}`);
-      return found(
-        troubles.map(({ vessel }) => vessel),
-        `not as the vessels were before: ${named}`,
-      );
+      const say = ({ vessel, message }: VesselTrouble) => `${vessel}: ${message}`;
+      return foundEach(discovered.troubles, 'not as the vessels were before', vesselOf, say);
     },
   },
   snapshots: {
@@ -179,11 +176,8 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       const late = snapshots.late.filter(
         ({ vessel }) => !dates.some((date) => isTold(formatVesselDay({ job: job.name, vessel, date }))),
       );
-      const named = listed(late, ({ vessel, last }) => `${vessel} since ${last ?? 'it is planned'}`);
-      return found(
-        late.map(({ vessel }) => vessel),
-        `no snapshots of metadata are taken: ${named}`,
-      );
+      const say = ({ vessel, last }: (typeof late)[number]) => `${vessel} since ${last ?? 'it is planned'}`;
+      return foundEach(late, 'no snapshots of metadata are taken', vesselOf, say);
     },
   },
   'look-back': {
@@ -195,10 +189,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       if (job.reconcile === undefined) return 'none';
       if (fails === undefined) return lookBack === undefined ? 'unknown' : 'none';
       if (hold !== 'none' || fails.times < LOOK_BACK_FAILS) return 'unknown';
-      return {
-        members: [job.name],
-        text: `look-backs fail, so that late data are not found: ${fails.reason}`,
-      };
+      return found(job.name, `look-backs fail, so that late data are not found: ${fails.reason}`);
     },
   },
   'not-compared': {
@@ -211,11 +202,12 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       if (job.reconcile === undefined) return 'none';
       if (lookBack === undefined) return 'unknown';
       const { uncompared, to } = lookBack;
-      const named = listed(uncompared, ({ what, reason }) => `${what}: ${reason}`);
-      const text = `whether published days have changed is not known, by the look-back of ${to}: ${named}`;
-      return found(
-        uncompared.map(({ what }) => what),
+      const text = `whether published days have changed is not known, by the look-back of ${to}`;
+      return foundEach(
+        uncompared,
         text,
+        ({ what }) => what,
+        ({ what, reason }) => `${what}: ${reason}`,
       );
     },
   },
@@ -230,7 +222,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
       const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
-      return changed <= lateDays ? 'none' : { members: [to], text };
+      return changed <= lateDays ? 'none' : found(to, text);
     },
   },
   night: {
@@ -251,12 +243,24 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
 
 function troubled({ name }: Job, days: ReadonlyMap<string, string> | undefined, what: string): Found {
   if (days === undefined) return 'unknown';
-  const named = listed([...days], ([id, code]) => `${id.slice(name.length + 1)} (${code})`);
-  return found([...days.keys()], `${vesselDays(days.size)} ${what}: ${named}`);
+  const say = ([id, code]: readonly [string, string]) => `${id.slice(name.length + 1)} (${code})`;
+  return foundEach([...days], `${vesselDays(days.size)} ${what}`, ([id]) => id, say);
 }
 
-function found(members: readonly string[], text: string): Found {
-  return members.length === 0 ? 'none' : { members, text };
+const found = (member: string, text: string): Found => ({ members: [member], text });
+const vesselOf = ({ vessel }: { readonly vessel: string }) => vessel;
+
+/** A cause of several things: what each is counted by, and what is said of the first few. */
+function foundEach<T>(
+  items: readonly T[],
+  text: string,
+  membersOf: (item: T) => string | string[],
+  describe: (item: T) => string,
+): Found {
+  if (items.length === 0) return 'none';
+  const shown = items.slice(0, NAMED).map(describe).join('; ');
+  const more = items.length > NAMED ? `; and ${items.length - NAMED} more` : '';
+  return { members: items.flatMap(membersOf), text: `${text}: ${shown}${more}` };
 }
 
 /** `none` where everything is in the lake that was over by the time that is set, and planned an hour ago. */
@@ -314,9 +318,4 @@ export function troublesOf({ letters, notes }: FailedDays, told: readonly ToldCa
 
 function vesselDays(count: number): string {
   return count === 1 ? '1 vessel-day' : `${count.toLocaleString('en')} vessel-days`;
-}
-
-function listed<T>(items: readonly T[], describe: (item: T) => string): string {
-  const shown = items.slice(0, NAMED).map(describe).join('; ');
-  return items.length > NAMED ? `${shown}; and ${items.length - NAMED} more` : shown;
 }

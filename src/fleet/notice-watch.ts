@@ -10,20 +10,18 @@ import type { FleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { CauseRow, FleetFacts, Heard, HoldNow, JobFacts } from './notice-causes.ts';
 import { FLEET_CAUSES, HEARD_KINDS, JOB_CAUSES, troublesOf } from './notice-causes.ts';
-import { causeKey, type KnownCause, type ToldCause } from './notify/cause-changes.ts';
+import { causeKey, type KnownCause, type KnownCauses, type ToldCause } from './notify/cause-changes.ts';
 import { createSharedText, withOtherPlace } from './notify/notice-store.ts';
-import { createTeller, type Teller } from './notify/notices.ts';
+import { createTeller, type Tell } from './notify/notices.ts';
 import { createWebhook } from './notify/webhook.ts';
-import { createQueueHold } from './queue/hold.ts';
 import { createGuard } from './say-once.ts';
 
 interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly jobs: readonly Job[];
-  readonly teller: Teller;
+  readonly tell: Tell;
   readonly clock: Clock;
   readonly log: Log;
   readonly readHold: () => Promise<HoldNow>;
-  /** Between looks. */
   readonly intervalMs?: number;
 }
 
@@ -35,14 +33,13 @@ const INTERVAL_MS = 10_000;
 type Role = 'not-known-yet' | 'plans' | 'stands-by';
 
 export function createNoticeWatch(options: NoticeWatchOptions) {
-  const { jobs, teller, clock, log, nightByMs, lateDays, intervalMs = INTERVAL_MS } = options;
+  const { jobs, clock, log, nightByMs, lateDays, intervalMs = INTERVAL_MS } = options;
   /** By job: what was told of it, and when it was planned, by this process's time. */
   const heard = new Map<string, Heard>();
   const plannedMs = new Map<string, number>();
   let stuckBackfills: FleetFacts['stuckBackfills'];
   let role: Role = 'not-known-yet';
   let ledFromMs = clock.monotonicMs();
-  /** When the queue was last seen on hold. */
   let heldMs = Number.NEGATIVE_INFINITY;
   /** Since when a cause is found, by its key. */
   const foundMs = new Map<string, number>();
@@ -76,8 +73,10 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
   }
 
   async function look(signal: AbortSignal): Promise<void> {
-    if (role === 'stands-by') return teller.forget();
-    const told = await teller.told();
+    if (role !== 'stands-by') await options.tell(causesOf, signal);
+  }
+
+  async function causesOf(told: readonly ToldCause[]): Promise<KnownCauses> {
     const hold = await options.readHold();
     // A lake that is full or closed, which the queue is on hold for, may be why nothing can be planned.
     if (typeof hold !== 'string') heldMs = clock.monotonicMs();
@@ -100,7 +99,7 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
         }),
     ];
     const causes = known.filter((one) => one !== undefined).map(({ key, cause }) => [key, cause] as const);
-    await teller.tell(new Map<string, KnownCause>(causes), signal);
+    return new Map<string, KnownCause>(causes);
   }
 
   function onLead(leads: boolean | undefined): void {
@@ -157,19 +156,17 @@ export function openNoticeWatch(
   const webhook = webhookSettings(settings);
   if (webhook === undefined) return undefined;
   const { clock, store } = fleet.app.ports;
-  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  // Commands of the queue wait for Redis, and notices must not.
-  const isConnected = () => fleet.connection.client.status === 'ready';
   const shared = createSharedText(fleet.connection.run, `${fleet.prefix}:notices:told`);
+  const isConnected = () => fleet.connection.client.status === 'ready';
   return createNoticeWatch({
     jobs,
-    teller: createTeller({
+    tell: createTeller({
       store: withOtherPlace(store, shared),
       webhook: createWebhook(() => webhookSettings(current(log)) ?? webhook, clock),
       ...{ clock, log },
     }),
     ...{ clock, log },
-    readHold: async () => (isConnected() ? ((await hold.read()) ?? 'none') : 'unknown'),
+    readHold: async () => (isConnected() ? ((await fleet.queue.hold.read()) ?? 'none') : 'unknown'),
     nightByMs: settings.NOTIFY_NIGHT_BY,
     lateDays: settings.NOTIFY_LATE_DAYS,
     ...(intervalMs === undefined ? {} : { intervalMs }),

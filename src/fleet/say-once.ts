@@ -1,4 +1,4 @@
-/** What goes wrong again and again is said once, until it has gone well. */
+/** What goes wrong again and again is said once, until it has gone well; of what goes wrong often only the first are said. */
 import { codeOf, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { withoutRequestIds } from '../source/fetch/address.ts';
@@ -41,4 +41,13 @@ export function createGuard(log: Log, onFailure: () => void = () => {}) {
       else said.delete(what);
     },
   };
+}
+
+/** Lines of one kind; the rest is counted. */
+const SAID_AT_MOST = 20;
+
+export function warnOfFew(log: Log, job: string, text: string, troubles: readonly object[]): void {
+  for (const trouble of troubles.slice(0, SAID_AT_MOST)) log.warn(trouble, text);
+  const more = troubles.length - SAID_AT_MOST;
+  if (more > 0) log.warn({ job, more }, text);
 }

@@ -20,7 +20,6 @@ import { createFailedWatch, createSnapshotWatch, createWarningWatch } from './wa
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
-  /** Between looks. */
   readonly intervalMs?: number;
 }
 
@@ -47,7 +46,6 @@ export function createScheduler(options: SchedulerOptions) {
   const tellWarnings = createWarningWatch(watched);
   const tellSnapshots = createSnapshotWatch(watched, nightly.vesselsOf);
 
-  /** Work on a backfill, or on all of them. */
   function attempt(what: string, signal: AbortSignal, work: () => Promise<void>, failed?: string) {
     const tried = async () => {
       try {
@@ -150,11 +148,9 @@ export function createScheduler(options: SchedulerOptions) {
   return {
     /** One look: jobs that have fired, look-backs (which go on beside it until `stop`), and backfills. */
     look,
-    /** Why this process cannot plan now. */
     get trouble(): string | undefined {
       return guarded.trouble;
     },
-    /** End the look-back under way. */
     stop: () => lookBacks.stop(),
     /** Plan every job that has a schedule now, and top up every backfill, once; what was done per job. */
     async planAll(signal: AbortSignal): Promise<Map<string, NightlyPlan>> {

@@ -1,4 +1,5 @@
 /** What a scheduler looks at now and then between its plans, and tells: days that failed, warnings, snapshots that stopped. */
+import { shareAnswer } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import {
@@ -19,6 +20,7 @@ import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
+import { warnOfFew } from './say-once.ts';
 
 interface WatchOptions {
   readonly jobs: readonly Job[];
@@ -33,17 +35,6 @@ const FAILED_LOOK_MS = 60_000;
 const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
-/** Warnings that are logged of one job and look; the rest is counted. */
-const SAID_AT_MOST = 20;
-
-/** A look, unless one has just been taken. One that fails, or has nothing to look at yet (false), is none. */
-function createLook(clock: Clock, everyMs: number, look: () => Promise<unknown>) {
-  let lookedMs = Number.NEGATIVE_INFINITY;
-  return async (): Promise<void> => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - lookedMs >= everyMs && (await look()) !== false) lookedMs = nowMs;
-  };
-}
 
 /** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
 export function createFailedWatch(
@@ -51,8 +42,8 @@ export function createFailedWatch(
 ) {
   const { jobs, queue, store, clock, onEvent } = options;
   const seen = new Map<string, KnownNotes>();
-  return createLook(clock, FAILED_LOOK_MS, async () => {
-    if (onEvent === undefined) return false;
+  const look = async () => {
+    if (onEvent === undefined) return;
     const dead = await queue.deadLetters();
     for (const { name } of jobs) {
       const before = seen.get(name) ?? new DayMap();
@@ -63,7 +54,8 @@ export function createFailedWatch(
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
       onEvent({ kind: 'failed', job: name, failed, refused, letters, notes });
     }
-  });
+  };
+  return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
 
 /** Warnings that stand open, told again and again; one is logged once for each day that carries it on. */
@@ -72,21 +64,20 @@ export function createWarningWatch(
 ) {
   const { jobs, ledger, clock, log, onEvent } = options;
   const said = new Set<string>();
-  return createLook(clock, LOOK_MS, async () => {
+  const look = async () => {
     for (const { name } of jobs) {
       const open = await ledger.openWarnings(name);
       onEvent?.({ kind: 'warned', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
-      for (const [index, { day, warnings }] of news.entries()) {
+      const lines = news.map(({ day, warnings }) => {
         const vesselDay = formatVesselDay(day);
         said.add(vesselDay);
-        const fields = { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
-        if (index < SAID_AT_MOST) log.warn(fields, 'a warning stands open');
-      }
-      const more = news.length - SAID_AT_MOST;
-      if (more > 0) log.warn({ job: name, more }, 'a warning stands open');
+        return { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
+      });
+      warnOfFew(log, name, 'a warning stands open', lines);
     }
-  });
+  };
+  return shareAnswer(clock, look, LOOK_MS);
 }
 
 /**
@@ -101,9 +92,8 @@ export function createSnapshotWatch(
   const looks = jobs.flatMap(({ name, dataset, schedule }) => {
     if (dataset !== 'metadata' || schedule === undefined) return [];
     let since = '';
-    return createLook(clock, LOOK_MS, async () => {
-      const vessels = vesselsOf(name);
-      if (onEvent === undefined || vessels === undefined) return false;
+    const look = async () => {
+      const vessels = vesselsOf(name)!;
       const today = microsToDate(clock.nowMs() * 1_000);
       const fired = lastFiringMs(schedule, dateToMicros(today) / MICROS_PER_MILLI - 1);
       const asked = microsToDate(fired * 1_000);
@@ -118,10 +108,11 @@ export function createSnapshotWatch(
       const dates = unmarked.length === 0 ? [] : datesBetween(asked, addDays(today, 1));
       const published = await vesselsOnDates(store, name, dates);
       const late = unmarked.filter(({ vessel }) => !published.includes(vessel));
-      onEvent({ kind: 'snapshots', job: name, late });
-    });
+      onEvent?.({ kind: 'snapshots', job: name, late });
+    };
+    return { name, look: shareAnswer(clock, look, LOOK_MS) };
   });
   return async (): Promise<void> => {
-    for (const look of looks) await look();
+    for (const { name, look } of looks) if (onEvent && vesselsOf(name)) await look();
   };
 }

@@ -17,12 +17,10 @@ import { PROBE_PREFIX } from '../store/key.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import { createHoldWatch, type HoldWatchOptions } from './hold-watch.ts';
-import { createQueueHold } from './queue/hold.ts';
 import type { Consequence } from './queue/settle-job.ts';
 import type { QueuedDay } from './queue/vessel-day-queue.ts';
-import { startVesselDayWorker, type WorkerOptions, type WorkerTimings } from './queue/vessel-day-worker.ts';
+import type { WorkerOptions, WorkerTimings } from './queue/vessel-day-worker.ts';
 
-/** Times that tests shorten. */
 export interface WorkTimes {
   readonly worker?: Partial<WorkerTimings>;
   readonly hold?: Pick<HoldWatchOptions, 'pollMs' | 'probeMs'>;
@@ -33,9 +31,8 @@ export type Work = ReturnType<typeof startWork>;
 /** Label of every job that is not in JOBS_DIR; no job can be called so. */
 const UNKNOWN_JOB = '(unknown)';
 
-/** Begin to take vessel-days. */
 export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetEvent, times: WorkTimes = {}) {
-  const { app, redis, prefix, queue, tracing } = fleet;
+  const { app, queue } = fleet;
   const ports = measurePorts(app.ports, emit);
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
@@ -63,18 +60,16 @@ export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetE
     log[level]({ vesselDay: formatVesselDay(day), code, ...reason }, label);
   }
 
-  const worker = startVesselDayWorker({
-    redis,
-    prefix,
+  const worker = queue.startWorker({
     concurrency: config.settings.WORKER_CONCURRENCY,
     clock: ports.clock,
     random: Math.random,
-    ...{ log, tracing, perform, onTrouble },
+    ...{ log, perform, onTrouble },
     onFault: (error) => hold.onFault(error),
     ...(times.worker && { timings: times.worker }),
   });
   const hold = createHoldWatch({
-    hold: createQueueHold(redis, queue.bull),
+    hold: queue.hold,
     clock: ports.clock,
     log,
     host: hostname(),

@@ -25,16 +25,14 @@ export function parseJson<T>(bytes: Uint8Array, key: string, code = 'damaged-fil
 
 /** What is read, or undefined where the file is damaged: which file, and how, is for verify to find. */
 export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
-  const read = await orDamaged(reading);
-  return read === 'damaged' ? undefined : read;
+  const read = await orDamage(reading);
+  return read instanceof DataError ? undefined : read;
 }
 
 /** The same for those to whom a damaged file is not the same as none. */
-export async function orDamaged<T>(reading: Promise<T>): Promise<T | 'damaged'> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof DataError) return 'damaged';
+export async function orDamage<T>(reading: Promise<T>): Promise<T | DataError> {
+  return await reading.catch((error: unknown) => {
+    if (error instanceof DataError) return error;
     throw error;
-  }
+  });
 }

@@ -10,8 +10,7 @@
  */
 import { ConfigError, FencedError } from '../core/errors.ts';
 import type { Clock, Layout, Log } from '../core/model/index.ts';
-import type { ObjectStore } from '../store/store.ts';
-import { expectConditionalPut, UNFIT } from '../store/store.ts';
+import { expectConditionalPut, type ObjectStore, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
 import type { LakeFile, LakeSource } from './lake-file.ts';

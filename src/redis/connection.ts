@@ -1,5 +1,5 @@
 /** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
 import { type Log, silentLog } from '../core/model/ports.ts';
@@ -8,7 +8,6 @@ import { nameRefusal } from './write-refusals.ts';
 
 export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
 
-/** Where Redis is and how to get in. */
 interface RedisLogin {
   readonly url: string;
   /** Where the URL holds none. */
@@ -40,7 +39,7 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
   const targetNow = () => withPassword(typeof login === 'string' ? { url: login } : login());
   const target = targetNow();
   const address = addressOf(target, targetNow);
-  const common = { ...COMMON_OPTIONS, retryStrategy: retryWith(target, targetNow) };
+  const common = { ...COMMON_OPTIONS, retryStrategy: retryWith(targetNow) };
   const client = new Redis(target, {
     ...common,
     lazyConnect: true,
@@ -52,15 +51,6 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
   });
   nameRefusals(client, address);
   const queueClients: Redis[] = [];
-  const listeners = new Map<string, Set<(message: string) => void>>();
-  const subscribe = () => {
-    // Rejects when the connection goes: then the next one subscribes.
-    if (client.status === 'ready' && listeners.size > 0)
-      client.subscribe(...listeners.keys()).catch(() => {});
-  };
-  client.on('message', (channel: string, message: string) => {
-    for (const listener of listeners.get(channel) ?? []) listener(message);
-  });
   client.on('error', () => {});
   try {
     await firstContact(client, address, patienceMs);
@@ -69,7 +59,6 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
     client.disconnect();
     throw error;
   }
-  client.on('ready', subscribe);
   logOutages(client, address, log, steadyMs);
 
   return {
@@ -80,15 +69,15 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
       runScript(client, script, keys, args),
     /** Called on every message of a channel, also after a reconnect. Returns how to end it. */
     listen: (channel: string, onMessage: (message: string) => void) => {
-      const ofChannel = listeners.get(channel) ?? new Set();
-      listeners.set(channel, ofChannel.add(onMessage));
-      subscribe();
-      return () => {
-        ofChannel.delete(onMessage);
-        if (ofChannel.size > 0) return;
-        listeners.delete(channel);
-        if (client.status === 'ready') client.unsubscribe(channel).catch(() => {});
+      const onAny = (from: string, message: string) => {
+        if (from === channel) onMessage(message);
       };
+      // Rejects when the connection goes: then the next one subscribes.
+      const subscribe = () => void client.subscribe(channel).catch(() => {});
+      client.on('message', onAny).on('ready', subscribe);
+      if (client.status === 'ready') subscribe();
+      // Others may listen to it too: who listens no more hears nothing, until the connection is closed.
+      return () => void client.off('message', onAny).off('ready', subscribe);
     },
     /** Called whenever Redis is in reach again. Returns how to end it. */
     onReady: (listener: () => void) => {
@@ -105,7 +94,7 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
       return queueClient;
     },
     /** Write a key of no meaning. Throws RetriableError `redis-full`, `redis-read-only`, … where no writes are taken. */
-    probe: createProbe(client),
+    probe: async (prefix: string) => void (await client.set(`${prefix}:probe`, '1', 'PX', 60_000)),
     /** Close all connections; no command may be under way. */
     close: async () => {
       await Promise.all([...queueClients, client].map(closeClient));
@@ -132,23 +121,6 @@ const COMMON_OPTIONS = {
 const READONLY_RETRY_MS = 5_000;
 /** By the options of a connection, when it was made anew for that. */
 const askedAnewMs = new WeakMap<RedisOptions, number>();
-const PROBE_REST_MS = 1_000;
-
-/** Many may ask at once, and nobody more often than every second. */
-function createProbe(client: Redis) {
-  let probing: Promise<unknown> | undefined;
-  /** Infinite while one is under way. */
-  let nextMs = Number.NEGATIVE_INFINITY;
-  return async (prefix: string): Promise<void> => {
-    if (performance.now() >= nextMs) {
-      nextMs = Infinity;
-      probing = client.set(`${prefix}:probe`, '1', 'PX', 60_000).finally(() => {
-        nextMs = performance.now() + PROBE_REST_MS;
-      });
-    }
-    await probing;
-  };
-}
 
 /** Whoever sends a command is told in our words why it was refused; what ioredis does at such an answer comes before. */
 function nameRefusals(client: Redis, { shown }: Address): void {
@@ -161,14 +133,10 @@ function nameRefusals(client: Redis, { shown }: Address): void {
 }
 
 /** How long to wait before connecting again. The options are those of the connection, made by us or copied by BullMQ. */
-function retryWith(first: string, targetNow: () => string) {
-  let known = first;
-  let { host, port, username, password, db, tls } = new Redis(first, { lazyConnect: true }).options;
+function retryWith(targetNow: () => string) {
   return function (this: RedisOptions, times: number): number {
-    const target = targetNow();
-    if (target !== known)
-      ({ host, port, username, password, db, tls } = new Redis(target, { lazyConnect: true }).options);
-    known = target;
+    const now = new Redis(targetNow(), { lazyConnect: true }).options;
+    const { host, port, username, password, db, tls } = now;
     Object.assign(this, { host, port, username, password, db, tls });
     // Quick, so that after a restart everyone reports its slots before new ones are given.
     return Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4);
@@ -258,7 +226,6 @@ function unreachable(shown: string, reason: string): RetriableError {
 /** The policy under which no key of the queue is ever evicted. */
 export const SAFE_EVICTION_POLICY = 'noeviction';
 
-/** What a server says of itself. */
 export async function describeRedis(client: Pick<Redis, 'info'>) {
   const info = await client.info();
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
@@ -326,18 +293,14 @@ function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: 
   client.on('end', () => clearTimeout(steady));
 }
 
-const digests = new Map<string, string>();
-
 async function runScript(
   client: Redis,
   script: string,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
-  const digest = digests.get(script) ?? createHash('sha1').update(script).digest('hex');
-  digests.set(script, digest);
   try {
-    return await client.evalsha(digest, keys.length, ...keys, ...args);
+    return await client.evalsha(hash('sha1', script), keys.length, ...keys, ...args);
   } catch (error) {
     if (replyCode(error) !== 'NOSCRIPT') throw error;
     return await client.eval(script, keys.length, ...keys, ...args);

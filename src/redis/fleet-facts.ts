@@ -7,15 +7,10 @@
  * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
 
-import {
-  CONCURRENCY_LIMIT_RULES,
-  grownConcurrency,
-  grownRate,
-  RATE_LIMIT_RULES,
-} from '../core/model/limit-rules.ts';
+import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
 import { uniqueId } from '../core/unique-id.ts';
 import type { RedisConnection } from './connection.ts';
-import type { Fact, FactKind, LimitSeen, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
+import type { Fact, FactKind, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
 import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
 import { fleetLookScript, fleetReportScript } from './lua/fleet-facts.ts';
 import { REDIS_NOW } from './lua/members.ts';
@@ -38,8 +33,6 @@ const KEEP_FACTS_MS = 30 * 86_400_000;
 const MAX_PROCESSES = 200;
 const MAX_REPORT_BYTES = 64 << 10;
 const MAX_FACTS = 5_000;
-/** Steps of a limit that has grown: more than it takes, and what a look reckons at the most. */
-const MAX_GROWN = 1_000;
 
 /** A fact of the fleet: of a job, or of a backfill. */
 export interface FactName {
@@ -61,13 +54,11 @@ export type FleetReporter = ReturnType<typeof createFleetReporter>;
 
 interface FactsOptions {
   readonly connection: Pick<RedisConnection, 'run'>;
-  /** Of all keys. */
   readonly prefix: string;
   /** Lua that sets `now` in milliseconds, Redis' own clock unless a test owns the time. */
   readonly redisNow?: string;
 }
 
-/** The side of a process that reports. */
 export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }: FactsOptions) {
   const script = fleetReportScript(redisNow);
   const keys = factKeys(prefix);
@@ -115,6 +106,7 @@ export async function lookAtFleet(
   const want = {
     ...{ aliveMs: ALIVE_MS, memberMs: SHARED_TIMES.ttlMs, sliceMs: REQUEST_SLICE_MS, slices: REQUEST_SLICES },
     ...{ mostProcesses: MAX_PROCESSES, mostBytes: MAX_REPORT_BYTES, names: REQUEST_COUNTS },
+    ...{ recoverMs: CONCURRENCY_LIMIT_RULES.recoverMs, rateRules: RATE_LIMIT_RULES },
     facts: names.slice(0, MAX_FACTS).map(fieldOf),
   };
   const keys = [...factKeys(prefix), ...limitKeys(prefix, limits)];
@@ -141,36 +133,23 @@ export async function lookAtFleet(
 
 /** As they have grown by the time of their state. */
 function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']) {
-  const changedMs = (
-    { timeMs, changed = timeMs }: LimitSeen,
-    { recoverMs }: { readonly recoverMs: number },
-  ) => Math.min(timeMs, Math.max(changed, timeMs - MAX_GROWN * recoverMs));
-  const { current, heldUntil = 0, timeMs, setting: limit = Infinity, inFlight } = cap;
-  const capNow = current !== undefined && {
-    ...{ current: Math.floor(current), changedMs: changedMs(cap, CONCURRENCY_LIMIT_RULES) },
-  };
-  const { rate, forgetAt = Infinity, setting: paceLimit = Infinity } = pace;
-  const paceNow = rate !== undefined && { rate, forgetAt, changedMs: changedMs(pace, RATE_LIMIT_RULES) };
-  const { recoverMs, maxHoldMs } = CONCURRENCY_LIMIT_RULES;
+  const { maxHoldMs } = CONCURRENCY_LIMIT_RULES;
   return {
     /** Most requests in flight now; undefined: as it is set. */
-    concurrency: finite(capNow && grownConcurrency(capNow, limit, timeMs, recoverMs).current),
+    concurrency: finite(cap.current),
     /** The smallest setting of the processes that ask now; undefined: none does. */
-    concurrencySetting: finite(Math.floor(limit)),
-    inFlight,
+    concurrencySetting: finite(cap.setting && Math.floor(cap.setting)),
+    inFlight: cap.inFlight,
     /** Nobody may ask for so long; 0: everybody may. */
-    holdMs: Math.round(Math.min(maxHoldMs, Math.max(0, heldUntil - timeMs))),
+    holdMs: Math.round(Math.min(maxHoldMs, Math.max(0, (cap.heldUntil ?? 0) - cap.timeMs))),
     /** Requests a minute; undefined: as it is set, or none. */
-    pace: finite(paceNow && grownRate(paceNow, paceLimit, pace.timeMs, RATE_LIMIT_RULES).rate),
-    paceSetting: finite(paceLimit),
+    pace: finite(pace.rate),
+    paceSetting: finite(pace.setting),
   };
 }
 
-/** Undefined for what is no limit. */
-const finite = (limit: number | false) =>
-  limit !== false && limit > 0 && limit < Infinity ? limit : undefined;
+const finite = (limit = 0) => (limit > 0 && limit < Infinity ? limit : undefined);
 
-/** 0 for what is no count. */
 function countOf(text: unknown): number {
   const count = Number(text);
   return Number.isSafeInteger(count) && count > 0 ? count : 0;

@@ -25,7 +25,6 @@ const RUNNING = z.object({
   vessel: z.string().regex(VESSEL_ID),
   date,
   kind: word,
-  /** Since it was begun. */
   forMs: rate,
   rows: count.nullable(),
   /** That the source counted. */
@@ -39,7 +38,6 @@ const PROCESS = z.object({
   host: z.string().transform(shortName),
   pid: count,
   version: z.string().transform((text) => cleanForeignText(text, [], 30)),
-  /** Since it was started. */
   upMs: rate,
   /** Vessel-days under way, of so many at once; null for one that exports none. */
   active: count.nullable(),
@@ -82,7 +80,6 @@ export type ProcessFacts = z.infer<typeof PROCESS>;
 export type FactKind = keyof typeof FACTS;
 export type Fact<K extends FactKind> = z.infer<(typeof FACTS)[K]>;
 
-/** As many vessel-days as stand in one report. */
 export const REPORTED_AT_MOST: number = MAX_RUNNING;
 
 /** Undefined for what is no report of a process. */
@@ -90,7 +87,6 @@ export function readProcessFacts(text: string): ProcessFacts | undefined {
   return parsed(PROCESS, text);
 }
 
-/** Undefined for what is no such fact. */
 export function readFact<K extends FactKind>(kind: K, text: string): Fact<K> | undefined {
   return parsed(FACTS[kind] as unknown as z.ZodType<Fact<K>>, text);
 }
@@ -104,10 +100,9 @@ function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
 }
 
 /** What a limit's state has, by its own time. */
-export interface LimitSeen {
+interface LimitSeen {
   readonly timeMs: number;
   readonly setting?: number;
-  readonly changed?: number;
 }
 
 /** Of the script. Texts and counts may be anybody's. */
@@ -124,7 +119,7 @@ export interface LookAnswer {
     readonly heldUntil?: number;
     readonly inFlight: number;
   };
-  readonly pace: LimitSeen & { readonly rate?: number; readonly forgetAt?: number };
+  readonly pace: LimitSeen & { readonly rate?: number };
 }
 
 /** The answer of our own script, whose texts and counts are read one by one. */

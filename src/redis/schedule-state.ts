@@ -13,14 +13,12 @@ return 0`;
 
 const RESIGN = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end`;
 
-/** `self` tells the schedulers apart. */
 export function createScheduleState(redis: Redis, prefix: string, self: string) {
   const leader = `${prefix}:schedule:leader`;
   const planned = { nightly: `${prefix}:schedule:planned`, reconcile: `${prefix}:schedule:reconciled` };
   return {
     /** True while this process is the one that plans; to be asked again before `ttlMs` is over. */
     lead: async (ttlMs: number) => (await redis.eval(LEAD, 1, leader, self, ttlMs)) === 1,
-    /** Let another process lead at once. */
     resign: async (): Promise<void> => {
       await redis.eval(RESIGN, 1, leader, self);
     },

@@ -24,7 +24,6 @@ import { SHARED_TIMES, SharedLimit, type SharedLimitOptions } from './shared-lim
 export interface SharedConcurrencyLimitOptions extends SharedLimitOptions {
   /** Whose requests are counted together: a digest, never the secret. */
   readonly credential: string;
-  /** Most requests in flight. */
   readonly limit: number;
   readonly rateLimit: RateLimit;
   readonly maxHoldMs?: number;
@@ -61,12 +60,10 @@ interface Reply {
   readonly lost: number;
   /** The refusal came at concurrency limit 1. */
   readonly slow: boolean;
-  /** Redis knew nothing of earlier slots. */
   readonly fresh: boolean;
   readonly current: number;
   readonly limit: number;
   readonly changedAgoMs: number;
-  /** Nobody gets a slot for so long. */
   readonly holdMs: number;
 }
 

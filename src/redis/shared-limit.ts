@@ -30,7 +30,6 @@ const LEAVE_MS = 2_000;
 /** The times of `SHARED_TIMES` and of the limit's rules unless they are given; all processes must have the same. */
 export interface SharedLimitOptions extends Partial<SharedTimes> {
   readonly connection: RedisConnection;
-  /** Of all keys. */
   readonly prefix: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,9 +40,7 @@ export interface SharedLimitOptions extends Partial<SharedTimes> {
   readonly redisNow?: string;
 }
 
-/** What makes one kind of limit. */
 interface LimitKind {
-  /** For the log. */
   readonly name: string;
   /** Its keys begin with it, and on it members are told of changes. */
   readonly channel: string;
@@ -61,12 +58,10 @@ interface LimitKind {
  * that waits is given. Throws nothing; asks Redis when the first turn is wanted.
  */
 export abstract class SharedLimit<Report extends object, Reply, Turn> {
-  /** Tells the processes apart. */
   protected readonly member: string = uniqueId();
   protected readonly clock: Clock;
   protected readonly log: Log;
   protected readonly times: SharedTimes;
-  /** Callers of this process that wait for their turn. */
   protected readonly line: WaitingLine<Turn> = createWaitingLine(() => {
     if (this.line.length === 0) this.reportSoon();
   });
@@ -79,7 +74,6 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
   #isWanted = false;
   /** Exchanges as long as one is due; undefined while none is. */
   #talk: Promise<void> | undefined;
-  /** Until the next one is due. */
   #pause: AbortController | undefined;
   #hasAsked = false;
   #hasFailed = false;
@@ -159,7 +153,6 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
     this.#pause = undefined;
   }
 
-  /** Time until the next one is due. */
   async #exchange(): Promise<number | undefined> {
     const report = this.report(false);
     const askedMs = this.clock.monotonicMs();

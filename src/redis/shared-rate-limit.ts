@@ -18,7 +18,6 @@ import { rateLimitScript } from './lua/rate-limit.ts';
 import { SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
 interface SharedRateLimitOptions extends SharedLimitOptions {
-  /** Whose requests are counted together. */
   readonly group: string;
   /** Requests per minute; undefined for no limit of our own. */
   readonly perMinute?: number | undefined;
@@ -29,7 +28,6 @@ const REPORT_MS = 5_000;
 
 interface Report {
   readonly want: number;
-  /** Free turns since the last report. */
   readonly taken: number;
   readonly slow: boolean;
   /** A turn that was granted and that nobody wanted any more; 0: none. */
@@ -38,9 +36,7 @@ interface Report {
 
 interface Reply {
   readonly granted: boolean;
-  /** Which turn it was. */
   readonly turn?: number;
-  /** When to ask again, if someone waits. */
   readonly waitMs: number;
   /** Turns per minute; -1 for no rate limit. */
   readonly rate: number;
@@ -50,7 +46,6 @@ interface Reply {
   readonly changedAgoMs: number;
 }
 
-/** JSON has no infinity. */
 const orInfinity = (value: number): number => (value < 0 ? Infinity : value);
 
 export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements RateLimit {

@@ -1,7 +1,4 @@
-/**
- * Where tests take hold of a running service, in its real HTTP path: one hook watches every request, one
- * stands around every answer, and one before the data.
- */
+/** Where tests take hold of a running service, in its real HTTP path: before every request, before the data, and around every answer. */
 import type { FastifyReply } from 'fastify';
 import type { Family, TimeRange } from '../core/model/index.ts';
 import type { DataSource } from './data/source.ts';
@@ -11,10 +8,7 @@ export interface ServiceHooks {
   observe?(request: ServedRequest): void;
   /** Called once, with what is served; what it returns is served in its place. */
   watchData?(source: DataSource): DataSource;
-  /**
-   * Called for every token request and every query that has been authorized and understood. What it returns
-   * is sent in place of `exchange.body()`; it may throw HttpError to refuse, and change headers by `exchange.reply`.
-   */
+  /** Called for requests that were understood: what it returns is sent for `exchange.body()`. May throw HttpError, and change `exchange.reply`. */
   intercept?(exchange: Exchange): Body | Promise<Body>;
 }
 

@@ -22,19 +22,16 @@ import { openReplaySource } from './data/replay/replay-source.ts';
 import type { DataSource } from './data/source.ts';
 import { randomClient, TokenAuthority } from './http/credentials.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { ConcurrencyLimit, RateLimit } from './http/limits.ts';
+import { createConcurrencyLimit, createRateLimit } from './http/limits.ts';
 import { registerOpenApi } from './http/openapi.ts';
-import { BodyReader, MAX_BODY_BYTES_IN_MEMORY } from './http/request-body.ts';
+import { createBodyReader, MAX_BODY_BYTES_IN_MEMORY } from './http/request-body.ts';
 import { registerRoutes } from './http/routes.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './http/token-endpoint.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
 import { prepareIndex } from './query/series-index.ts';
-import { Turns } from './turns.ts';
+import { createTurns } from './turns.ts';
 
-/**
- * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
- * cannot be read, or the port cannot be had, and the signal's reason when it is aborted before.
- */
+/** Resolves when it listens. Throws ConfigError for a wrong option, data that cannot be read, a port that cannot be had; and the signal's reason. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   checkOptions(options);
   const log = options.log ?? silentLog;
@@ -58,15 +55,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const limits = { ...CONNECTION_LIMITS, maxBodyBytesInMemory, ...options.connectionLimits };
   const secrets = clients.map(({ clientSecret }) => clientSecret);
   const { app, accessLog } = createHttpServer({ log, accessLog: accessLogTo, limits, clock, secrets });
-  const turns = new Turns(clock);
+  const turns = createTurns(clock);
   const context = {
     tenant: options.tenant,
     authority,
-    rateLimit: new RateLimit(options.ratePerMinute),
-    concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
+    rateLimit: createRateLimit(options.ratePerMinute),
+    concurrencyLimit: createConcurrencyLimit(options.maxConcurrency),
     turns,
     latencyMs: options.latencyMs ?? 0,
-    bodies: new BodyReader(limits),
+    readBody: createBodyReader(limits),
     accessLog,
     hooks: options.hooks ?? {},
     clock,

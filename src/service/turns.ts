@@ -25,99 +25,78 @@ export interface Work {
   pause(): Promise<void>;
 }
 
-export class Turns {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #underWay = new Set<AnswerWork>();
-  #last: Promise<void> = Promise.resolve();
-  #startedMs = 0;
+export type Turns = ReturnType<typeof createTurns>;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#clock = clock;
-  }
-
-  get underWay(): number {
-    return this.#underWay.size;
-  }
-
-  begin(): AnswerWork {
-    const work = new AnswerWork(this);
-    this.#underWay.add(work);
-    void work.ended.then(() => this.#underWay.delete(work));
-    return work;
-  }
-
-  /** Stop all work; resolves when it has ended. */
-  async close(): Promise<void> {
-    const all = [...this.#underWay];
-    for (const work of all) work.close();
-    await Promise.all(all.map(({ ended }) => ended));
-  }
-
-  isOver(): boolean {
-    return this.#clock.monotonicMs() - this.#startedMs >= TURN_MS;
-  }
+export function createTurns(clock: Pick<Clock, 'monotonicMs'>) {
+  const underWay = new Set<ReturnType<typeof begin>>();
+  let last: Promise<void> = Promise.resolve();
+  let startedMs = 0;
 
   /** Resolves when it is the caller's turn, first come first served, one in a round of the event loop. */
-  next(): Promise<void> {
-    this.#last = this.#last
+  function next(): Promise<void> {
+    last = last
       .then(() => setImmediate())
       .then(() => {
-        this.#startedMs = this.#clock.monotonicMs();
+        startedMs = clock.monotonicMs();
       });
-    return this.#last;
-  }
-}
-
-/** The same as the route sees it: until the client has the answer or is gone, and the work has ended. */
-class AnswerWork implements Work {
-  readonly #turns: Turns;
-  readonly #stop = new AbortController();
-  readonly #end = Promise.withResolvers<void>();
-  readonly signal: AbortSignal = this.#stop.signal;
-  /** Resolves once `close` was called and no piece of the body is being made any more. */
-  readonly ended: Promise<void> = this.#end.promise;
-  #looks = 0;
-  #isClosed = false;
-  #isRunning = false;
-
-  constructor(turns: Turns) {
-    this.#turns = turns;
+    return last;
   }
 
-  isDue(): boolean {
-    if (this.signal.aborted) return true;
-    if (this.#looks < FREE_LOOKS) {
-      this.#looks++;
-      return false;
-    }
-    return this.#turns.isOver();
+  /** A work as the route sees it: until the client has the answer or is gone, and the work has ended. */
+  function begin() {
+    const stop = new AbortController();
+    const signal: AbortSignal = stop.signal;
+    const end = Promise.withResolvers<void>();
+    let [looks, isClosed, isRunning] = [0, false, false];
+    const settle = () => {
+      if (!isClosed || isRunning) return;
+      underWay.delete(work);
+      end.resolve();
+    };
+    const work = {
+      signal,
+      /** Resolves once `close` was called and no piece of the body is being made any more. */
+      ended: end.promise,
+      isDue(): boolean {
+        if (signal.aborted) return true;
+        return looks++ >= FREE_LOOKS && clock.monotonicMs() - startedMs >= TURN_MS;
+      },
+      async pause(): Promise<void> {
+        signal.throwIfAborted();
+        await next();
+        signal.throwIfAborted();
+      },
+      /** The pieces of the body: what makes them is the work. */
+      async *making<Piece>(body: AsyncIterable<Piece>): AsyncGenerator<Piece, void, void> {
+        isRunning = true;
+        try {
+          yield* body;
+        } finally {
+          isRunning = false;
+          settle();
+        }
+      },
+      /** The answer has been sent, or nobody wants it: whatever is still being made for it is stopped. */
+      close(): void {
+        isClosed = true;
+        stop.abort(new CancelledError('nobody waits for this answer'));
+        settle();
+      },
+    };
+    underWay.add(work);
+    return work satisfies Work;
   }
 
-  async pause(): Promise<void> {
-    this.signal.throwIfAborted();
-    await this.#turns.next();
-    this.signal.throwIfAborted();
-  }
-
-  /** The pieces of the body: what makes them is the work. */
-  async *making<Piece>(body: AsyncIterable<Piece>): AsyncGenerator<Piece, void, void> {
-    this.#isRunning = true;
-    try {
-      yield* body;
-    } finally {
-      this.#isRunning = false;
-      this.#settle();
-    }
-  }
-
-  /** The answer has been sent, or nobody wants it: whatever is still being made for it is stopped. */
-  close(): void {
-    this.#isClosed = true;
-    this.#stop.abort(new CancelledError('nobody waits for this answer'));
-    this.#settle();
-  }
-
-  #settle(): void {
-    if (this.#isClosed && !this.#isRunning) this.#end.resolve();
-  }
+  return {
+    begin,
+    get underWay(): number {
+      return underWay.size;
+    },
+    /** Stop all work; resolves when it has ended. */
+    async close(): Promise<void> {
+      const all = [...underWay];
+      for (const work of all) work.close();
+      await Promise.all(all.map(({ ended }) => ended));
+    },
+  };
 }

@@ -30,10 +30,7 @@ export function tooManySeries(): DataError {
   );
 }
 
-/**
- * The error to throw inside an exchange for what a decoder found in its answer, with what was asked. A body that something on the way has
- * cut or changed is worth another try, so it becomes a RetriableError.
- */
+/** What to throw inside an exchange for what a decoder found: with what was asked, and retriable where the body was cut or changed on the way. */
 export function answerFault(
   error: unknown,
   request: QueryRequest,

@@ -1,13 +1,6 @@
 import type { CountedRow, Micros, TimeRange } from '../core/model/index.ts';
-import {
-  createSeriesDictionary,
-  DayCounts,
-  dayRange,
-  isWithin,
-  MAX_SERIES,
-  MICROS_PER_HOUR,
-  microsToIso,
-} from '../core/model/index.ts';
+import { createSeriesDictionary, DayCounts, MAX_SERIES } from '../core/model/index.ts';
+import { dayRange, isWithin, MICROS_PER_HOUR, microsToIso } from '../core/model/time.ts';
 import { CountsDisagreeError, describeSpan } from '../core/proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
 import { type ResolvedSeries, type SourceContext, seriesName } from './context.ts';

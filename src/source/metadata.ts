@@ -23,8 +23,8 @@ interface Matched<T> {
 }
 
 /**
- * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too; only what it returns is held, for a
- * fleet has millions of series. Throws DataError `too-many-series`; else as the client, the decoder, and `onNothing` says.
+ * Ask which series an expression matches. Only what `keep` returns of each is held, for a fleet has millions; it sees those of a try that broke off too.
+ * Throws DataError `too-many-series`; else as the client, the decoder, and `onNothing` says.
  */
 export async function askMetadata<T>(
   context: Asker,

@@ -17,10 +17,7 @@ export interface SelectedBefore {
   readonly select?: readonly string[] | undefined;
 }
 
-/**
- * Those of the series, none of which `select` yields now, that it certainly does not mean any more: by the names of then where all
- * expressions are of one domain, else by what the source calls them now. Throws what the client throws.
- */
+/** Series that `select` certainly does not mean any more: by their names of then, where all expressions are of one domain, else by their names now. */
 export async function notMeantNow(
   context: SourceContext,
   before: SelectedBefore,

@@ -14,9 +14,8 @@ interface SlicesOptions {
 }
 
 /**
- * Ask for time slices in order. After a few failures one is asked for in halves, down to one step; how long a slice gets through is
- * remembered on this vessel-day, and for a while in its job. Throws what `ask` throws of a slice that cannot be cut, where a shorter one
- * would not help, or once the vessel-day has met too many failures in a row.
+ * Ask for time slices in order; what fails is asked in halves, down to one step, and the length that gets through is remembered for the day and its job.
+ * Throws what `ask` throws of a slice that cannot be cut or would not gain by it, or once the vessel-day has met too many failures in a row.
  */
 export async function askInSlices(
   context: SourceContext,

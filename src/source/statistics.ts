@@ -1,11 +1,6 @@
 import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../core/model/index.ts';
-import {
-  createSeriesDictionary,
-  isWithin,
-  MAX_SERIES,
-  windowMicrosOf,
-  wireShape,
-} from '../core/model/index.ts';
+import { createSeriesDictionary, isWithin, windowMicrosOf, wireShape } from '../core/model/index.ts';
+import { MAX_SERIES } from '../core/model/series.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { Asker, ResolvedSeries, SourceContext } from './context.ts';
 import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
@@ -53,9 +48,8 @@ type AddRow<T> = (gathered: T, row: StatisticsRow) => void;
 type AddCounted<T> = (gathered: T, row: CountedRow) => void;
 
 /**
- * Gather the rows of one answer, or of several where the range has to be asked for in parts; every try begins with what `begin` returns. Of an
- * answer in one part `addCounted` may take the rows that it is fast for. Rows may lie outside the range: an inclusive `to` makes one window
- * more. Throws what the client and `add` throw, and DataError `too-many-series`.
+ * Gather the rows of one answer, or of several parts of the range; every try begins with `begin`. `addCounted` may take the rows of a single answer that
+ * it is fast for. Rows may lie outside: an inclusive `to` makes one window more. Throws what client and `add` throw, and DataError `too-many-series`.
  */
 export async function collectStatistics<T>(
   context: SourceContext,

@@ -1,6 +1,6 @@
 /** The source's totals of many vessel-days with few requests: statistics in windows of a day. */
 import { DataError } from '../core/errors.ts';
-import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/model/index.ts';
 import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
 import { mayFitInHalves, repeatedResult } from './answer-faults.ts';
@@ -53,10 +53,7 @@ function unionOf(group: readonly LookbackVessel[]): TimeRange {
   };
 }
 
-/**
- * Ask for the totals of a group, where one answer is too long or does not come in parts: fewer vessels, then fewer days. Throws what
- * `collectStatistics` throws, and DataError `windows-misaligned`.
- */
+/** Ask for the totals of a group: of fewer vessels, then of fewer days, where it is too much at once. Throws DataError `windows-misaligned` too. */
 export async function askLookback(
   context: SourceContext,
   group: readonly LookbackVessel[],
@@ -124,31 +121,47 @@ function daysIn(range: TimeRange): number {
   return (range.toMicros - range.fromMicros) / MICROS_PER_DAY;
 }
 
-/** Gathers windows of a day by vessel-day, whatever their order. An older version sends one value a row. */
+/**
+ * Gathers windows of a day by vessel-day, whatever their order: of each series and day the numbers of `COUNTED`, since there are millions
+ * of them in a large fleet; NaN is what was not told. An older version sends one value a row.
+ */
 export class DayCollector {
   readonly strangers = new Set<string>();
   readonly #range: TimeRange;
-  readonly #idsOf: ReadonlyMap<string, readonly string[]>;
-  readonly #cells = new Map<string, Map<Micros, CountedWindow>>();
+  readonly #idsOf = new Map<string, readonly string[]>();
+  readonly #columnOf = new Map<string, number>();
+  readonly #numbers: Float64Array;
+  /** By the place of a cell in `#numbers`. */
+  readonly #repeated = new Map<number, Aggregation>();
 
   constructor(group: readonly LookbackVessel[], range: TimeRange) {
     this.#range = range;
-    this.#idsOf = new Map(group.map(({ vessel, series }) => [vessel, [...series.idOf.keys()]]));
-    for (const id of [...this.#idsOf.values()].flat()) this.#cells.set(id, new Map());
+    for (const { vessel, series } of group) {
+      const ids = [...series.idOf.keys()];
+      this.#idsOf.set(vessel, ids);
+      for (const id of ids) this.#columnOf.set(id, this.#columnOf.size);
+    }
+    this.#numbers = new Float64Array(this.#columnOf.size * daysIn(range) * COUNTED.length).fill(Number.NaN);
   }
 
   add(row: StatisticsRow | CountedRow): void {
     const { id, timestampMicros } = row;
     expectMidnight(timestampMicros);
     if (!isWithin(this.#range, timestampMicros)) return;
-    const days = this.#cells.get(id);
-    if (days === undefined) {
+    const column = this.#columnOf.get(id);
+    if (column === undefined) {
       this.strangers.add(id);
       return;
     }
-    const cell = days.get(timestampMicros) ?? {};
-    days.set(timestampMicros, cell);
-    addToWindow(cell, row);
+    const cell = this.#cellOf(column, timestampMicros);
+    const told: CountedWindow = {};
+    addToWindow(told, row);
+    for (let at = 0; at < COUNTED.length; at++) {
+      const value = told[COUNTED[at]!];
+      if (value === undefined) continue;
+      if (!Number.isNaN(this.#numbers[cell + at])) this.#repeated.set(cell, COUNTED[at]!);
+      this.#numbers[cell + at] = value;
+    }
   }
 
   of(vessel: string, date: string): DayTotals | undefined {
@@ -156,16 +169,25 @@ export class DayCollector {
     const dayMicros = dateToMicros(date);
     if (ids === undefined || !isWithin(this.#range, dayMicros)) return undefined;
     const totals = new Map<string, SeriesTotal>();
+    const sinceMidnight = (micros: Micros) => (Number.isNaN(micros) ? undefined : micros - dayMicros);
     for (const id of ids) {
-      const cell = this.#cells.get(id)!.get(dayMicros);
-      if (cell?.repeated !== undefined) throw repeatedResult(vessel, cell.repeated, id, dayMicros);
-      if (cell?.count === undefined || cell.count <= 0) continue;
-      const sinceMidnight = (micros: Micros | undefined) =>
-        micros === undefined ? undefined : micros - dayMicros;
-      const [firstMicros, lastMicros] = [sinceMidnight(cell.first_time), sinceMidnight(cell.last_time)];
-      totals.set(id, { count: cell.count, firstMicros, lastMicros });
+      const cell = this.#cellOf(this.#columnOf.get(id)!, dayMicros);
+      const repeated = this.#repeated.get(cell);
+      if (repeated !== undefined) throw repeatedResult(vessel, repeated, id, dayMicros);
+      const count = this.#numbers[cell]!;
+      if (count > 0)
+        totals.set(id, {
+          count,
+          firstMicros: sinceMidnight(this.#numbers[cell + 1]!),
+          lastMicros: sinceMidnight(this.#numbers[cell + 2]!),
+        });
     }
     return totals;
+  }
+
+  #cellOf(column: number, dayMicros: Micros): number {
+    const day = (dayMicros - this.#range.fromMicros) / MICROS_PER_DAY;
+    return (day * this.#columnOf.size + column) * COUNTED.length;
   }
 }
 

@@ -61,7 +61,6 @@ export function namesOf(body: unknown): { readonly act: string; readonly target:
   return { act: typeof act === 'string' ? shortName(act) : '-', target: '-' };
 }
 
-/** What an act is about. */
 function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':

@@ -9,7 +9,7 @@ import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
 import { addDays, type Clock, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
-import { liftHold, readHold } from '../fleet/queue/hold.ts';
+import { liftHold } from '../fleet/queue/hold.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptWarning, describeAccepting } from '../lake/accept.ts';
 import { type Act, namesOf, readAct } from './act-body.ts';
@@ -68,10 +68,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (ports.fleet === undefined) throw noFleet(act);
   // Commands of the queue wait until Redis is back; nobody waits for that here.
   const { client } = ports.fleet.connection;
-  await askRedis({
-    ...{ redis: client, clock: ports.clock, asked: client.ping() },
-    without: 'nothing was done; try again when it is back',
-  });
+  await askRedis(client.ping(), 'nothing was done; try again when it is back', client, ports.clock);
   switch (act.act) {
     case 'try-again':
       return await tryDay(ports, ports.fleet, act);
@@ -80,7 +77,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
     case 'start-backfill':
       return await start(ports, ports.fleet, act);
     case 'lift-hold':
-      return await liftHold(ports.fleet);
+      return await liftHold(ports.fleet.queue);
     default:
       return await change(ports.fleet, act);
   }
@@ -167,13 +164,12 @@ async function accept(ports: WebPorts, act: ActOf<'accept-warning'>): Promise<st
 }
 
 async function whileOnHold(fleet: WebFleet): Promise<string> {
-  const hold = await readHold(fleet);
+  const hold = await fleet.queue.hold.read();
   return hold ? `. The queue is on hold for '${hold.code}': nothing is exported until it goes on` : '';
 }
 
 type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-sessions' }>;
 
-/** Vessels in a command that somebody is to type. */
 const MAX_TYPED = 20;
 
 /** Says what to type instead, where something is to be typed. */

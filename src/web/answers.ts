@@ -24,7 +24,6 @@ export interface SessionAnswer {
   readonly providerUrl: string | null;
   /** False for who is named by a proxy. */
   readonly canSignOut: boolean;
-  /** Is there anybody who may act? */
   readonly canAct: boolean;
 }
 
@@ -76,7 +75,6 @@ export interface CoverageAnswer {
   /** Of each vessel the index of the first date that is due, asked for and not there. */
   readonly firstGaps: readonly (number | null)[];
   readonly totals: Readonly<Record<CellState, number>>;
-  /** Rows of all published days. */
   readonly rows: number;
   /** First date of the job's ledger, whatever was asked; null where nothing is published. */
   readonly firstDate: string | null;
@@ -141,7 +139,6 @@ export interface VesselDayAnswer extends VesselDay {
   readonly problems: readonly string[];
 }
 export interface DaySeries {
-  /** `time_series_id` */
   readonly id: string;
   /** The readable name, where the lake knows it. */
   readonly name: string | null;

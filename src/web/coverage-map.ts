@@ -23,9 +23,7 @@ export interface CoverageQuestion {
   /** UTC dates, `to` exclusive. */
   readonly from: string;
   readonly to: string;
-  /** Of the job's ledger. */
   readonly firstDate: string | undefined;
-  /** Undefined where there is no fleet. */
   readonly queue: QueueNames | 'away' | undefined;
   readonly memory: StatusMemory;
 }
@@ -84,7 +82,6 @@ function queuedAs({ day }: Coverage, queue: QueueNames | undefined): OtherFacts[
   return queue.failed.has(name) ? 'failed' : undefined;
 }
 
-/** A byte for each vessel and date. */
 function createMap(vessels: readonly string[], dates: number) {
   const letters = new Uint8Array(vessels.length * dates);
   const totals = Object.fromEntries(Object.keys(CELL_LETTERS).map((state) => [state, 0])) as Record<

@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
+import { shareAnswer } from '../core/concurrency.ts';
 import { ConfigError, messageOf, shortName } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
@@ -15,11 +16,9 @@ import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
-/** Eleven years. */
 const MAX_DAYS = 4_018;
 
 export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {
@@ -168,9 +167,8 @@ function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   const names = fleet && shareAnswer(clock, () => fleet.queue.names(MAX_NAMES), 0);
   return async (): Promise<QueueNames | 'away' | undefined> => {
     if (fleet === undefined || names === undefined) return undefined;
-    const without = 'the page shows what the lake says';
     try {
-      return await askRedis({ redis: fleet.redis, clock, asked: names(), without });
+      return await askRedis(names(), 'the page shows what the lake says', fleet.redis, clock);
     } catch (error) {
       log.debug({}, messageOf(error));
       return 'away';

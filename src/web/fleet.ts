@@ -1,19 +1,17 @@
 /** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import { endsWithin } from '../core/concurrency.ts';
+import { endsWithin, shareAnswer } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import { readHold } from '../fleet/queue/hold.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
+import { KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queued-day.ts';
 import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
@@ -36,7 +34,6 @@ export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   } else api.get('/fleet', createLook(ports, fleet));
 }
 
-/** One look at a time, shared for a moment. */
 function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnswer> {
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
@@ -54,10 +51,10 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     const redis = connection.client;
     const asked = Promise.all([
       lookAtFleet({ connection, prefix, limits }, names),
-      countKinds(redis, fleet.queue.bull),
-      readHold(fleet),
+      fleet.queue.countKinds(),
+      fleet.queue.hold.read(),
     ]);
-    const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
+    const [seen, queue, held] = await askRedis(asked, UNKNOWN, redis, clock);
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
@@ -178,7 +175,6 @@ function notesOf({ seen, queue, backfills }: Looked): string[] {
 
 interface BackfillsRead {
   readonly backfills: readonly Backfill[];
-  /** What could not be read, as sentences. */
   readonly notes: readonly string[];
 }
 

@@ -11,13 +11,11 @@ export interface WebPorts {
   readonly log: Log;
   readonly self: ProcessId;
   readonly apiVersion: ApiVersion;
-  /** Version of vessel-export. */
   readonly version: string;
   /** Absent: the page is served from a lake alone. */
   readonly fleet?: Pick<Fleet, 'queue' | 'redis' | 'prefix' | 'planning' | 'app' | 'connection'>;
 }
 
-/** Who may see the page, and who may act. */
 export interface WebAccess {
   /** HTTP_HOST: where it listens. */
   readonly host: string;
@@ -33,7 +31,6 @@ export interface WebAccess {
   readonly isHttps?: boolean;
   /** Its passwords are masked before it is shown. */
   readonly lakeUrl: string;
-  /** Told of every sign-in that was not accepted. */
   readonly onLoginFailed?: (outcome: 'wrong' | 'locked') => void;
 }
 

@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../core/logins.ts';
-import type { Clock } from '../core/model/index.ts';
 import { WebError } from './web-error.ts';
 
 export type Client = Pick<FastifyRequest, 'ip' | 'socket'>;
@@ -14,10 +13,8 @@ export function addressOf({ ip, socket }: Client): string {
 }
 
 interface SharesOptions {
-  /** Of what, for who is refused. */
   readonly what: string;
   readonly max: number;
-  /** Of one address. */
   readonly maxOfClient: number;
 }
 
@@ -42,20 +39,5 @@ export function createShares({ what, max, maxOfClient }: SharesOptions): TakeSha
       throw new WebError(503, 'busy', `there are too many ${what} at once; ask again in a while`);
     change(client, amount);
     raw.once('close', () => change(client, -amount));
-  };
-}
-
-/** One question at a time for all who ask meanwhile; its answer counts for `keptMs`, a failure for `failedMs`. */
-export function shareAnswer<T>(clock: Clock, ask: () => Promise<T>, keptMs: number, failedMs = 0) {
-  let last: { readonly answer: Promise<T>; untilMs: number } | undefined;
-  return (): Promise<T> => {
-    if (last !== undefined && clock.monotonicMs() < last.untilMs) return last.answer;
-    const one = { answer: ask(), untilMs: Infinity };
-    last = one;
-    const keep = (ms: number) => () => {
-      one.untilMs = clock.monotonicMs() + ms;
-    };
-    one.answer.then(keep(keptMs), keep(failedMs));
-    return one.answer;
   };
 }

@@ -35,7 +35,6 @@ export async function compress(bytes: Buffer, encoding: Encoding, isKept: boolea
 
 const PAGE_FOLDER = join(import.meta.dirname, 'page');
 
-/** What a browser may be given, by the ending. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',

@@ -1,4 +1,5 @@
 /** Of a vessel-day: its hours and series with names and units as the lake knows them, and its earlier versions in a table. */
+import { shareAnswer } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
@@ -19,14 +20,12 @@ import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
-import { shareAnswer } from './shares.ts';
 
 /** Time series id → what the newest snapshot says of it. */
 type KnownSeries = ReadonlyMap<string, { readonly name: string | null; readonly unit: string | null }>;
 
 /** For so long a look at the snapshots is kept: a page that is walked from day to day asks for the same. */
 const LOOK_MS = 60_000;
-/** Vessels whose series are kept. */
 const MAX_VESSELS = 20;
 
 /** Series by the newest snapshots of the lake's metadata jobs, kept for a while. Throws what the store throws. */
@@ -74,7 +73,6 @@ export async function dayDetail(
   throw new DataError('damaged-file', `${key}: the detail is ${what}; 'vessel-export verify' says more`);
 }
 
-/** Readings of each hour over all series: ours and the source's. */
 export function hoursOf({ ours, source }: Detail): NonNullable<VesselDayAnswer['hours']> {
   return { ours: hourTotals(ours), source: source === null ? null : hourTotals(source) };
 }
@@ -185,7 +183,6 @@ export async function dayVersions(
   return [...found.values()].sort((a, b) => b.version - a.version);
 }
 
-/** As the entry's statistics say. */
 function rowsOf({ stats }: AddFile): number | null {
   const count = /"numRecords":(\d{1,15})[,}]/.exec(stats ?? '')?.[1];
   return count === undefined ? null : Number(count);

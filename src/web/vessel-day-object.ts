@@ -20,7 +20,6 @@ const READERS = { what: 'readers of objects', max: 48, maxOfClient: 24 };
 interface DayFile {
   readonly key: string;
   readonly sizeBytes: number;
-  /** A strong one, in quotes. */
   readonly etag: string;
 }
 
@@ -96,7 +95,6 @@ function isAmong(header: string, etag: string): boolean {
 type ObjectRequest = FastifyRequest<{ Querystring: { readonly version?: unknown } }>;
 type SendObject = (day: VesselDay, request: ObjectRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** GET and HEAD, within the bounds of all readers. */
 export function createObjectSender(store: ReadStore): SendObject {
   const take = createShares(READERS);
   return async (day, request, reply) => {
@@ -142,7 +140,7 @@ async function sendObject(
     .type('application/vnd.apache.parquet');
   if (first === undefined) return reply.send();
   if (first.length === toByte - fromByte) return reply.send(first);
-  return reply.send(bodyOf(withFirst(first, chunks)));
+  return reply.send(bodyOf(first, chunks));
 }
 
 /** Throws WebError 503 `gone` where nobody waits for the answer any more: many who ask and leave would cost much. */
@@ -150,23 +148,17 @@ function expectPresent({ raw }: FastifyReply): void {
   if (raw.closed) throw new WebError(503, 'gone', 'who asked has left');
 }
 
-async function* withFirst(
-  first: Buffer,
-  rest: AsyncGenerator<Buffer, undefined>,
-): AsyncGenerator<Buffer, undefined> {
-  yield first;
-  return yield* rest;
-}
-
 /** Nothing is asked of the store before the client has taken what was sent: `Readable.from` would be a piece ahead. */
-function bodyOf(chunks: AsyncGenerator<Buffer, undefined>): Readable {
+function bodyOf(first: Buffer, rest: AsyncGenerator<Buffer, undefined>): Readable {
+  let next: Promise<IteratorResult<Buffer, undefined>> | undefined = Promise.resolve({ value: first });
   return new Readable({
     highWaterMark: 0,
     read() {
-      chunks.next().then(
+      (next ?? rest.next()).then(
         ({ value }) => this.push(value ?? null),
         (error: Error) => this.destroy(error),
       );
+      next = undefined;
     },
   });
 }

@@ -15,7 +15,6 @@ import {
   VESSEL_ID,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
-import { readQueuedFacts } from '../fleet/queue/queued-day.ts';
 import { isEnded } from '../lake/claims/claim.ts';
 import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
@@ -64,7 +63,6 @@ function dayOf(
   return { job, day: { job: name, vessel, date } };
 }
 
-/** Throws what the store throws. */
 export async function answerVesselDay(
   ports: AnswerPorts,
   job: Job,
@@ -179,9 +177,8 @@ async function queuedFacts(
   if (fleet === undefined) return null;
   try {
     const { redis, queue } = fleet;
-    const asked = readQueuedFacts(redis, queue.bull, formatVesselDay(day));
     const without = 'whether the vessel-day is in the queue is not known';
-    const found = await askRedis({ redis, clock, asked, without });
+    const found = await askRedis(queue.facts(day), without, redis, clock);
     if (found === undefined) return null;
     const said = found.day?.failure?.message ?? found.failedReason;
     const reason = said === '' ? null : cleanMessage(said);

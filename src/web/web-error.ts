@@ -15,17 +15,16 @@ export class WebError extends VesselExportError {
 /** It answers in milliseconds, or is away. */
 const PATIENCE_MS = 2_000;
 
-interface RedisQuestion<T> {
-  /** The connection that is asked. */
-  readonly redis: { readonly status: string };
-  readonly clock: Clock;
-  readonly asked: Promise<T>;
-  /** What is not known, or not done, without an answer: the end of a sentence. */
-  readonly without: string;
-}
-
-/** What Redis answers. Throws WebError 503: `redis-away`, or `redis-refuses` where it is there and will not. */
-export async function askRedis<T>({ redis, clock, asked, without }: RedisQuestion<T>): Promise<T> {
+/**
+ * What Redis answers. `without`: what is not known, or not done, without an answer: the end of a sentence. Throws WebError
+ * 503: `redis-away`, or `redis-refuses` where it is there and will not.
+ */
+export async function askRedis<T>(
+  asked: Promise<T>,
+  without: string,
+  redis: { readonly status: string },
+  clock: Clock,
+): Promise<T> {
   const isAnswered = await endsWithin(asked, PATIENCE_MS, clock);
   try {
     if (isAnswered) return await asked;

@@ -15,11 +15,10 @@ import { newTempFolder } from '../helpers/temp.ts';
 import { startMadeUpServer, startPreparedServer } from './child.ts';
 import { bytesByColumn, describeColumns, measureDemoLake } from './columns.ts';
 import { type Contender, type Contenders, createContenders, type Measurement } from './contenders.ts';
-import { formatSpread, formatTable, megabytes, spreadOf } from './figures.ts';
+import { formatSpread, formatTable, megabytes, ratiosOf, spreadOf } from './figures.ts';
 import { measureFleet } from './fleet.ts';
 import { measureMemory } from './memory.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
-import { ratiosOf } from './ratios.ts';
 import { measureReading, monthOf, READING_SIZES } from './reading.ts';
 import { findWrongRows } from './row-check.ts';
 import { measureScaling } from './scaling.ts';
@@ -32,9 +31,8 @@ const USAGE = `npm run bench -- [options]
   --memory     also the exporter's peak memory for days of 20 and 40 million readings; --rounds 0 for it alone
   --small      instead: CPU per vessel-day of 2,000 readings, in a folder and on S3, beside those who read files
   --columns    also the bytes of each column of the lake that the demo makes
-  --fleet      instead: status and reconcile of 1,000 vessels x 30 days, on a local lake and on S3; planning 100,000
-               vessel-days, nights of 10,000 vessels, and a backfill of 1,000 vessels x 10 years against an exporter
-               that takes no time; about half an hour
+  --fleet      instead: planning 100,000 vessel-days, nights of 10,000 vessels, and a backfill of 1,000 vessels x 10
+               years against an exporter that takes no time; a night and a year of a lake of tables; about half an hour
   --reading    instead: status and reconcile of 1,000 vessels x 30 days, in a folder and on S3; status --json and the
                page's map of 1,000 x 365; verify --deep; a quarter of an hour
   --vessels N  with --reading: nothing but the 30 days of a fleet of another size, in a folder, 1 to 100,000;

@@ -1,9 +1,9 @@
 /** What each column of Parquet files takes, as DuckDB reads their footers. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { measureScript } from './child.ts';
 import { formatTable, megabytes, type Voice } from './figures.ts';
+import { duckRows, quoted } from './row-check.ts';
 
 interface ColumnBytes {
   readonly column: string;
@@ -12,17 +12,10 @@ interface ColumnBytes {
 
 /** Compressed bytes by column over all files of a glob, the largest first. */
 export async function bytesByColumn(glob: string): Promise<ColumnBytes[]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    const reader = await connection.runAndReadAll(`
-      SELECT path_in_schema, sum(total_compressed_size)::DOUBLE AS bytes
-      FROM parquet_metadata('${glob.replaceAll("'", "''")}') GROUP BY ALL ORDER BY bytes DESC, path_in_schema`);
-    return reader.getRows().map(([column, bytes]) => ({ column: String(column), bytes: Number(bytes) }));
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  const rows = await duckRows(`
+    SELECT path_in_schema AS "column", sum(total_compressed_size)::DOUBLE AS bytes
+    FROM parquet_metadata(${quoted(glob)}) GROUP BY path_in_schema ORDER BY bytes DESC, path_in_schema`);
+  return rows as unknown as ColumnBytes[];
 }
 
 /** `29.10 MB: double_value 12.99, timestamp 15.34, …`: columns that take next to nothing together. */

@@ -9,14 +9,13 @@
 import { dirname } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { ROW_GROUP_ROWS } from '../../src/core/model/index.ts';
-import { bytesOf, type DayFiles, daysIn } from './day-files.ts';
-import { fileIn } from './prepared-day.ts';
+import { bytesOf, type DayFiles, daysIn, fileIn } from './prepared-day.ts';
+import { quoted } from './row-check.ts';
 
 const [dir, out, threads, order] = process.argv.slice(2);
 if (dir === undefined || out === undefined || threads === undefined)
   throw new Error('usage: duckdb.ts FOLDER OUT THREADS sorted|unsorted');
 
-const quoted = (path: string) => `'${path.replaceAll("'", "''")}'`;
 const instance = await DuckDBInstance.create(':memory:', { threads, temp_directory: dirname(out) });
 const connection = await instance.connect();
 

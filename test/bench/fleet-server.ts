@@ -11,8 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { datesBetween } from '../../src/core/model/index.ts';
 import { vesselIds } from '../helpers/ledger.ts';
 import { FLEET_VESSELS, seriesOf } from './fleet-lake.ts';
-import { serveLoopback } from './loopback.ts';
-import { tokenBody } from './token.ts';
+import { serveLoopback, tokenBody } from './loopback.ts';
 
 const API_VERSION = '2026-09-10';
 const FLEET = process.argv[2] === undefined ? FLEET_VESSELS : vesselIds(Number(process.argv[2]));

@@ -2,6 +2,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+const TOKEN_SECONDS = 3600;
+
+/** The body of a token endpoint whose tokens nobody checks. */
+export function tokenBody(): string {
+  const now = Math.floor(Date.now() / 1000);
+  const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const jwt = [{ alg: 'none' }, { iat: now, exp: now + TOKEN_SECONDS }].map(encoded).join('.');
+  return JSON.stringify({ access_token: `${jwt}.` });
+}
+
 /**
  * Listen on a free port, print one JSON line as `vessel-export service` does, and end when stdin does. An answer that
  * rejects is cut off.

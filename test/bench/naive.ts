@@ -26,8 +26,7 @@ import {
   Table as WasmTable,
   WriterPropertiesBuilder,
 } from 'parquet-wasm';
-import { bytesOf, type DayFiles, daysIn } from './day-files.ts';
-import { fileIn } from './prepared-day.ts';
+import { bytesOf, type DayFiles, daysIn, fileIn } from './prepared-day.ts';
 
 const BATCH_ROWS = 500_000;
 

@@ -3,7 +3,7 @@
  * an hour that every hour of the day repeats, where each second begins in it, the bodies of metadata and
  * statistics, and what the rows of a right export add up to.
  */
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { microsToIso } from '../../src/core/model/index.ts';
@@ -211,4 +211,23 @@ function statisticsBody(signals: readonly Signal[], hours: readonly (readonly Ho
     }
   }
   return JSON.stringify(rows);
+}
+
+/** A day that a contender reads, and the file that it writes of it. */
+export interface DayFiles {
+  /** Filled as `prepareDay` does. */
+  readonly dir: string;
+  /** Its Parquet file. */
+  readonly out: string;
+}
+
+/** One prepared day and its file; or the prepared days in a folder, and files of their names in the folder `out`. */
+export function daysIn(dir: string, out: string): DayFiles[] {
+  if (existsSync(fileIn(dir).readings)) return [{ dir, out }];
+  return readdirSync(dir).map((name) => ({ dir: join(dir, name), out: join(out, `${name}.parquet`) }));
+}
+
+/** Bytes of what was written. */
+export function bytesOf(days: readonly DayFiles[]): number {
+  return days.reduce((sum, { out }) => sum + statSync(out).size, 0);
 }

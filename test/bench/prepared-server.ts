@@ -6,9 +6,8 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { serveLoopback } from './loopback.ts';
+import { serveLoopback, tokenBody } from './loopback.ts';
 import { DATE, fileIn, HOURS, SECONDS_PER_HOUR } from './prepared-day.ts';
-import { tokenBody } from './token.ts';
 
 const API_VERSION = '2026-09-10';
 const READ_BYTES = 1 << 20;

@@ -1,19 +1,10 @@
-/** Are the rows of a Parquet file those that were prepared? Asked of DuckDB, which wrote none of ours. */
+/** Are the rows of Parquet files those that were prepared or served? Asked of DuckDB, which wrote none of ours. */
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { BINDING_PRIME, type PreparedDay, type SeriesTruth } from './prepared-day.ts';
 import { WIDE_START } from './signals.ts';
 
-type Column = SeriesTruth['column'];
-
-interface FoundRows {
-  readonly timeSeriesId: string;
-  readonly column: Column;
-  readonly id: string | null;
-  readonly rows: number;
-  readonly amounts: number;
-  readonly micros: number;
-  readonly binding: number;
-}
+type FoundRows = Readonly<SeriesTruth>;
 
 /**
  * What is wrong with the rows of a file, in a few words each; nothing when they equal the prepared ones: count, time
@@ -51,32 +42,52 @@ function sumOf(found: readonly FoundRows[], field: 'rows'): number {
 }
 
 async function sumRows(path: string): Promise<FoundRows[]> {
+  const rows = await duckRows(`
+    WITH reading AS (
+      SELECT time_series_id, id,
+             epoch_us("timestamp") % 3600000000 AS micros,
+             CASE WHEN long_value IS NOT NULL THEN 'long_value'
+                  WHEN double_value IS NOT NULL THEN 'double_value' ELSE 'json_value' END AS value_column,
+             CASE WHEN long_value >= ${WIDE_START} THEN long_value - ${WIDE_START}
+                  WHEN long_value IS NOT NULL THEN long_value
+                  WHEN double_value IS NOT NULL THEN CAST(round(double_value * 10000) AS BIGINT)
+                  ELSE strlen(json_value) END AS amount
+      FROM read_parquet(${quoted(path)}, hive_partitioning = false))
+    SELECT time_series_id AS "timeSeriesId", value_column AS "column", any_value(id) AS id,
+           count(*)::DOUBLE AS "rows", sum(amount)::DOUBLE AS amounts, sum(micros)::DOUBLE AS micros,
+           sum((micros % ${BINDING_PRIME}) * (amount % ${BINDING_PRIME}))::DOUBLE AS binding
+    FROM reading GROUP BY time_series_id, value_column`);
+  return rows as unknown as FoundRows[];
+}
+
+/** Rows that only one side has, as often as it has them. `days`: a folder of folders as `fetchSmallDays` fills it. */
+export async function findDifferingRows(parquet: string, days: string): Promise<number> {
+  const [row] = await duckRows(`
+    WITH ours AS (
+           SELECT time_series_id, epoch_us("timestamp") AS micros, long_value, double_value,
+                  json(json_value)::VARCHAR AS json_value
+           FROM read_parquet(${quoted(parquet)}, hive_partitioning = false)),
+         served AS (
+           SELECT id AS time_series_id, epoch_us("timestamp") AS micros,
+                  CASE WHEN json_type(value) IN ('BIGINT', 'UBIGINT') THEN CAST(value AS BIGINT) END AS long_value,
+                  CASE WHEN json_type(value) = 'DOUBLE' THEN CAST(value AS DOUBLE) END AS double_value,
+                  CASE WHEN json_type(value) NOT IN ('BIGINT', 'UBIGINT', 'DOUBLE') THEN json(value)::VARCHAR END
+                    AS json_value
+           FROM read_json(${quoted(join(days, '*', 'readings.ndjson'))}, format = 'newline_delimited',
+                          columns = {id: 'VARCHAR', timestamp: 'TIMESTAMPTZ', value: 'JSON'}))
+    SELECT ((SELECT count(*) FROM (FROM ours EXCEPT ALL FROM served))
+         + (SELECT count(*) FROM (FROM served EXCEPT ALL FROM ours)))::DOUBLE AS differing`);
+  return Number(row!.differing);
+}
+
+export const quoted = (path: string) => `'${path.replaceAll("'", "''")}'`;
+
+/** Rows of a query, each by the names of its columns. */
+export async function duckRows(query: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
-    const reader = await connection.runAndReadAll(`
-      WITH reading AS (
-        SELECT time_series_id, id,
-               epoch_us("timestamp") % 3600000000 AS micros,
-               CASE WHEN long_value IS NOT NULL THEN 'long_value'
-                    WHEN double_value IS NOT NULL THEN 'double_value' ELSE 'json_value' END AS value_column,
-               CASE WHEN long_value >= ${WIDE_START} THEN long_value - ${WIDE_START}
-                    WHEN long_value IS NOT NULL THEN long_value
-                    WHEN double_value IS NOT NULL THEN CAST(round(double_value * 10000) AS BIGINT)
-                    ELSE strlen(json_value) END AS amount
-        FROM read_parquet('${path.replaceAll("'", "''")}', hive_partitioning = false))
-      SELECT time_series_id, value_column, any_value(id), count(*)::DOUBLE, sum(amount)::DOUBLE,
-             sum(micros)::DOUBLE, sum((micros % ${BINDING_PRIME}) * (amount % ${BINDING_PRIME}))::DOUBLE
-      FROM reading GROUP BY ALL`);
-    return reader.getRows().map(([timeSeriesId, column, id, rows, amounts, micros, binding]) => ({
-      timeSeriesId: String(timeSeriesId),
-      column: column as Column,
-      id: id as string | null,
-      rows: Number(rows),
-      amounts: Number(amounts),
-      micros: Number(micros),
-      binding: Number(binding),
-    }));
+    return (await connection.runAndReadAll(query)).getRowObjects();
   } finally {
     connection.closeSync();
     instance.closeSync();

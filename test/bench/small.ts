@@ -10,8 +10,8 @@ import { exportEnv } from './contenders.ts';
 import { formatSpread, formatTable, megabytes, spreadOf, type Voice } from './figures.ts';
 import { type BenchLake, openLocalLake, openS3Lake } from './lakes.ts';
 import { DATE } from './prepared-day.ts';
+import { findDifferingRows } from './row-check.ts';
 import { fetchSmallDays, type SmallDays } from './small-days.ts';
-import { findDifferingRows } from './small-rows.ts';
 
 /** A process that begins pays for what becomes hot: of more vessels it pays less of it for each. */
 const DEFAULT_VESSELS = 50;

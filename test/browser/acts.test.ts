@@ -6,7 +6,6 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
-import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { browserForTests, type OpenedPage } from '../helpers/browser.ts';
@@ -104,7 +103,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
 
   test('reads how it ended where what it was about is gone', async () => {
     const hold = { code: 'disk-full', message: 'no room', host: 'a', sinceMs: Date.now() };
-    await createQueueHold(fleet.redis, fleet.queue.bull).place(hold);
+    await fleet.queue.hold.place(hold);
     await open();
     await page.goto(`${served.url}/fleet`);
     await button('Lift the hold').click();

@@ -5,7 +5,7 @@ import { silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfills.ts';
 import { MAX_WAITING } from '../../src/fleet/fill-queue.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
-import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { type Backfill, backfillId, listBackfills } from '../../src/lake/backfills.ts';
 import { readNote, writeNote } from '../../src/lake/ledger/ledger.ts';

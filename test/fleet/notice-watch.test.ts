@@ -26,12 +26,8 @@ function openWatch(told: readonly ToldCause[] = []) {
   let known: KnownCauses = new Map();
   const watch = createNoticeWatch({
     ...{ jobs: [JOB], clock, log: silentLog, nightByMs: 12 * 60 * MINUTE_MS, lateDays: 0 },
-    teller: {
-      told: async () => told,
-      tell: async (now) => {
-        known = now;
-      },
-      forget() {},
+    tell: async (causesOf) => {
+      known = await causesOf(told);
     },
     readHold: async () => state.hold,
   });

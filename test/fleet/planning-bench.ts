@@ -6,7 +6,7 @@ import { lastFiringMs } from '../../src/core/plan/firings.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
-import { openVesselDayQueue, type VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { type BullVesselDays, openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -43,7 +43,7 @@ export function withoutLookBacks(state: ScheduleState, clock: ManualClock): Sche
 export interface PlanningBench extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly store: ObjectStore;
-  readonly queue: VesselDayQueue;
+  readonly queue: BullVesselDays;
   readonly prefix: string;
   readonly planning: PlanningPorts;
   /** What planning was told to be missing, by job. */

@@ -6,7 +6,7 @@ import { silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportTask } from '../../src/export/ports.ts';
 import { MAX_WAITING, type QueuedRepair, queueRepairs } from '../../src/fleet/fill-queue.ts';
-import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
 import { acceptSelect } from '../../src/lake/accept.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';

@@ -2,7 +2,7 @@ import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
-import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
 import { createScheduler, type Scheduler } from '../../src/fleet/scheduler.ts';
 import { acceptSelect } from '../../src/lake/accept.ts';
 import { claimKey } from '../../src/lake/keys.ts';

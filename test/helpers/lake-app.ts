@@ -2,7 +2,7 @@
 import type { App, AppOverrides } from '../../src/app.ts';
 import { openApp } from '../../src/app.ts';
 import type { Finding, VerifyWarning } from '../../src/audit/verify/findings.ts';
-import type { ReadableStore } from '../../src/audit/verify/object-check.ts';
+import type { ReadableStore } from '../../src/audit/verify/lake-walk.ts';
 import { verifyLake } from '../../src/audit/verify/verify-lake.ts';
 import type { Job } from '../../src/core/model/index.ts';
 import { addDays, silentLog } from '../../src/core/model/index.ts';

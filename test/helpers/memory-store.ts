@@ -23,13 +23,10 @@ interface OpenUpload {
 const isSamePart = (a: PartRef, b: PartRef | undefined) =>
   a.tag === b?.tag && a.sha256 === b.sha256 && a.sizeBytes === b.sizeBytes;
 
-export interface MemoryStoreOptions {
-  readonly nowMs?: () => number;
-  /** Told of every change of what can be read at a key, at once; without bytes it is gone. `nonce`: of the upload that made it. */
-  readonly onChange?: (key: string, bytes: Uint8Array | undefined, nonce?: string) => void;
-}
+/** Told of every change of what can be read at a key, at once; without bytes it is gone. `nonce`: of the upload that made it. */
+type OnChange = (key: string, bytes: Uint8Array | undefined, nonce?: string) => void;
 
-export function createMemoryStore({ nowMs = Date.now, onChange }: MemoryStoreOptions = {}): ObjectStore {
+export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnChange): ObjectStore {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, OpenUpload>();
   let writes = 0;

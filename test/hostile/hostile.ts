@@ -4,7 +4,7 @@
  *
  *   --only NAME    categories whose names begin so; may be given again
  *   --face NAME    service, page or exporter alone
- *   --short        a few inputs of each category, as the tests do
+ *   --short        one input of each category, as the tests do
  *   --list         print what would be sent
  */
 import { parseArgs } from 'node:util';

@@ -26,14 +26,31 @@ export interface Target {
   /** The longest that `/health` took since it began; absent: nobody asks. */
   slowestMs?(): number;
   cpuMs(): number;
-  /** After an input that hung or harmed the process: put a new one in its place. */
-  recover(): Promise<void>;
 }
 
-/** A face and its process; both are other ones after `target.recover`. */
 export interface Opened<Face> {
   readonly face: Face;
   readonly target: Target;
+}
+
+/** A face and its process; both are other ones after `recover`, which follows an input that hung or harmed them. */
+export interface Renewed<Face> {
+  current(): Opened<Face>;
+  recover(): Promise<void>;
+}
+
+export async function renewed<Face>(
+  start: () => Promise<Opened<Face> & AsyncDisposable>,
+): Promise<Renewed<Face> & AsyncDisposable> {
+  let started = await start();
+  return {
+    current: () => started,
+    async recover() {
+      await started[Symbol.asyncDispose]();
+      started = await start();
+    },
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
 }
 
 export interface Sent {
@@ -47,43 +64,36 @@ export interface Sent {
 }
 
 const HANG_MS = 120_000;
-/** Inputs of each category in the short form. */
-const SHORT_FORM = 2;
 
-/** Of each category the whole, or some evenly spread inputs. */
-export function chosen<Face>(category: Category<Face>, isShort: boolean): readonly HostileInput<Face>[] {
-  const { inputs } = category;
-  if (!isShort || inputs.length <= SHORT_FORM) return inputs;
-  return Array.from({ length: SHORT_FORM }, (_, i) => inputs[Math.floor((i * inputs.length) / SHORT_FORM)]!);
+/** Of each category the whole, or the one in its middle. */
+export function chosen<Face>({ inputs }: Category<Face>, isShort: boolean): readonly HostileInput<Face>[] {
+  return isShort ? [inputs[inputs.length >> 1]!] : inputs;
 }
 
-/** Sends the inputs of a category one after the other. `opened` is asked anew for each. */
+/** Sends the inputs of a category one after the other. */
 export async function sendAll<Face>(
-  opened: () => Opened<Face>,
+  opened: Renewed<Face>,
   category: Category<Face>,
-  { isShort, onSent }: { readonly isShort: boolean; readonly onSent: (sent: Sent) => void },
+  isShort: boolean,
+  onSent: (sent: Sent) => void,
 ): Promise<void> {
   for (const input of chosen(category, isShort)) {
-    const { face, target } = opened();
+    const { face, target } = opened.current();
     target.begin();
     const [startedMs, cpuBefore] = [performance.now(), target.cpuMs()];
     const { finding, hung } = await outcome(face, input, category.hangMs ?? HANG_MS);
     const cpuMs = target.cpuMs() - cpuBefore;
     const isDear = cpuMs > (category.maxCpuMs ?? Number.POSITIVE_INFINITY);
     const dear = isDear ? `it cost ${cpuMs} ms of computing, more than ${category.maxCpuMs} ms` : undefined;
-    const peakBytes = target.peakBytes();
-    const slowestMs = target.slowestMs?.() ?? 0;
+    const [peakBytes, slowestMs] = [target.peakBytes(), target.slowestMs?.() ?? 0];
     const ailment = hung ? undefined : await target.ailment();
     const said = [finding, dear, ailment].filter((part) => part !== undefined).join('; ');
     onSent({
-      category: category.name,
-      name: input.name,
-      finding: said === '' ? undefined : said,
-      ...{ peakBytes, slowestMs },
-      elapsedMs: performance.now() - startedMs,
+      ...{ category: category.name, name: input.name, finding: said === '' ? undefined : said },
+      ...{ peakBytes, slowestMs, elapsedMs: performance.now() - startedMs },
     });
     // What one input leaves behind is not to be taken for the fault of the next.
-    if (hung || ailment !== undefined) await target.recover();
+    if (hung || ailment !== undefined) await opened.recover();
   }
 }
 
@@ -119,3 +129,6 @@ export function shown(text: string, maxChars = 160): string {
   );
   return line.length > maxChars ? `${line.slice(0, maxChars)}… (${text.length})` : line;
 }
+
+/** The words of a line: inputs without white space. */
+export const words = (line: string): string[] => line.split(' ');

@@ -1,7 +1,9 @@
 /** A child process whose memory, work and open handles are read from /proc, where there is one. */
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 /** How long the threads of a process, this one too, have waited for a processor, in milliseconds; 0 where nobody can know. */
 export function starvedMs(pid: number): number {
@@ -80,4 +82,38 @@ export function measure(child: ChildProcess): Measured {
       clearTimeout(timer);
     },
   };
+}
+
+const BIN = resolve(import.meta.dirname, '../../src/bin.js');
+/** A log that grows without end must not take this process down: its last part is kept. */
+const MAX_LOG_CHARS = 4 * 1024 * 1024;
+
+export interface StartedCommand {
+  readonly process: Measured;
+  /** The first that it wrote to stdout. */
+  readonly said: string;
+  log(): string;
+}
+
+/** Starts a command that serves, as a user does; resolves when it listens. Whatever ends this process ends it too. */
+export async function startCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<StartedCommand> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const kill = () => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    log = (log + more).slice(-MAX_LOG_CHARS);
+  });
+  const [said] = (await Promise.race([
+    once(child.stdout, 'data'),
+    once(child, 'exit').then(() => Promise.reject(new Error(`${args[0]} did not start: ${log}`))),
+  ])) as [Buffer];
+  return { process: measure(child), said: said.toString('utf8').trim(), log: () => log };
 }

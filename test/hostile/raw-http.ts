@@ -1,4 +1,5 @@
 /** HTTP as bytes on a socket: what is sent need not be HTTP at all. */
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 
@@ -33,31 +34,49 @@ export function openSocket(port: number, from = '127.0.0.1'): Socket {
   return socket;
 }
 
-/** Sends bytes and resolves with all that came back until the service closed, or nothing came for `waitMs`. */
-export function exchangeBytes({
-  port,
-  from,
-  bytes,
-  waitMs = WAIT_MS,
-  maxBytes = MAX_ANSWER_BYTES,
-}: RawRequest): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const socket = openSocket(port, from);
-    const pieces: Buffer[] = [];
-    socket.setTimeout(waitMs, () => socket.destroy());
-    let bytesRead = 0;
-    socket.on('data', (piece: Buffer) => {
-      pieces.push(piece);
-      bytesRead += piece.length;
-      if (bytesRead > maxBytes) socket.destroy();
-    });
-    socket.once('close', () => resolve(Buffer.concat(pieces)));
-    socket.write(bytes);
+/** Sends bytes and resolves with all answers that came back until the service closed, or nothing came for `waitMs`. */
+export async function exchange({ port, from, bytes, waitMs, maxBytes }: RawRequest): Promise<RawAnswer[]> {
+  const socket = openSocket(port, from);
+  const pieces: Buffer[] = [];
+  socket.setTimeout(waitMs ?? WAIT_MS, () => socket.destroy());
+  socket.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    if (socket.bytesRead > (maxBytes ?? MAX_ANSWER_BYTES)) socket.destroy();
   });
+  socket.write(bytes);
+  if (!socket.closed) await once(socket, 'close');
+  return parseAnswers(Buffer.concat(pieces));
+}
+
+/** The first answer of `exchange`; of status 0 where none came. */
+export async function exchangeOne(request: RawRequest): Promise<RawAnswer> {
+  const [answer] = await exchange(request);
+  return answer ?? { status: 0, headers: {}, body: Buffer.alloc(0), isWhole: false };
+}
+
+/** A request that ends its connection; with a length where it has a body and its headers say none. */
+export function requestBytes(
+  line: string,
+  headers: readonly string[],
+  body: string | Buffer | undefined,
+): Buffer {
+  const isSaid = headers.some((header) => /^(content-length|transfer-encoding):/i.test(header));
+  const length = body === undefined || isSaid ? [] : [`content-length: ${Buffer.byteLength(body)}`];
+  const head = [`${line} HTTP/1.1`, 'connection: close', ...length, ...headers].join('\r\n');
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), Buffer.from(body ?? '')]);
+}
+
+/** Gives an address of the loopback network that nobody has come from yet. */
+export function loopbackAddresses(): () => string {
+  let given = 0;
+  return () => {
+    given++;
+    return `127.${1 + (given >> 16)}.${(given >> 8) & 255}.${given & 255}`;
+  };
 }
 
 /** The answers in what came back, one after the other. */
-export function parseAnswers(bytes: Buffer): RawAnswer[] {
+function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = bytes;
   while (rest.length > 0) {

@@ -7,14 +7,14 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/cli/commands/backfill.ts';
-import { backfillActionCommand, backfillCommand } from '../../src/cli/commands/backfill.ts';
+import { backfillChangeCommand, backfillCommand } from '../../src/cli/commands/backfill.ts';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
 import type { StatusOptions } from '../../src/cli/commands/status.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, datesBetween, systemClock } from '../../src/core/model/index.ts';
-import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import type { BullVesselDays } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
@@ -58,7 +58,7 @@ export interface FleetBench extends AsyncDisposable {
   readonly lakeDir: string;
   /** The line to the bucket. */
   readonly line: FaultProxy | undefined;
-  readonly queue: VesselDayQueue;
+  readonly queue: BullVesselDays;
   start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
   /** `vessel-export backfill` in this process; its exit code and what it said. */
   backfill(options: BackfillOptions, signal?: AbortSignal): Promise<{ code: number; said: string }>;
@@ -140,7 +140,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
     async cancel(id) {
       const screen = { write() {} };
       const context = { env, stdout: screen, stderr: screen, signal: never };
-      expect(await backfillActionCommand(context, 'cancel', [id], { encoderThreads: 0 })).toBe(0);
+      expect(await backfillChangeCommand('cancel')(context, [id], { encoderThreads: 0 })).toBe(0);
       await expect.poll(() => queue.depth()).toMatchObject({ active: 0, prioritized: 0 });
     },
     async receiptCount() {

@@ -225,6 +225,7 @@ describe.skipIf(s3 === undefined)('on S3, held in the network', () => {
 
   test.for(isLong ? (['delta'] as const) : [])(
     'of a day that is replaced, in a lake of layout %s',
+    { timeout: 120_000 },
     async (layout) => {
       const held = await holdEach(placeOf(layout), true);
       const mutations = ['PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'PUT', 'POST'];

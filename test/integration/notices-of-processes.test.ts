@@ -101,7 +101,9 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectSilence(bench);
   });
 
-  test('of a vessel-day with which three workers were killed, until the next firing', async () => {
+  test('of a vessel-day with which three workers were killed, until the next firing', {
+    timeout: 120_000,
+  }, async () => {
     await bench.look();
     for (let killed = 0; killed < 3; killed++) {
       const stalled = stallNext();

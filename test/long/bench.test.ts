@@ -7,10 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { measureScript, startPreparedServer } from '../bench/child.ts';
 import { bytesByColumn, describeColumns } from '../bench/columns.ts';
 import { createContenders } from '../bench/contenders.ts';
+import { ratiosOf } from '../bench/figures.ts';
 import { fileIn, type PreparedDay, prepareDay } from '../bench/prepared-day.ts';
-import { ratiosOf } from '../bench/ratios.ts';
-import { findWrongRows } from '../bench/row-check.ts';
-import { findDifferingRows } from '../bench/small-rows.ts';
+import { findDifferingRows, findWrongRows } from '../bench/row-check.ts';
 import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
 
 const { signal } = new AbortController();

@@ -1,10 +1,8 @@
 /** What a client is told of a fault of the service: that there is one, and nothing of it. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import type { ServiceHooks } from '../../src/service/hooks.ts';
-import type { RunningService } from '../../src/service/options.ts';
-import { startService } from '../../src/service/service.ts';
-import { basic, CLIENT, NOW_MS, testClock, VESSEL } from './running-service.ts';
+import { basic, CLIENT, openHookedService, VESSEL } from './running-service.ts';
 
 const BODY = '{"error":"the service failed to answer; try again, or tell its operator"}';
 const WHAT = `cannot read '/srv/lake/data.parquet' with ${CLIENT.clientSecret}`;
@@ -15,9 +13,6 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
   'one with a cause': () => new TypeError(WHAT, { cause: new Error(WHAT) }),
   'what is no error': () => WHAT,
 };
-
-let service: RunningService | undefined;
-afterEach(() => service?.close());
 
 /** Fails all but tokens before the first piece, or `atOnce`, before there is a body. */
 function failing(fault: () => unknown, atOnce: boolean): ServiceHooks {
@@ -38,19 +33,8 @@ test.each(Object.keys(FAULTS).flatMap((name) => [true, false].map((atOnce) => [n
   async (name, atOnce) => {
     const logged: string[] = [];
     const log = { ...silentLog, error: (fields: object) => void logged.push(JSON.stringify(fields)) };
-    service = await startService({
-      ...{ host: '127.0.0.1', port: 0, tenant: 'test', tokenTtlSeconds: 3600, clock: testClock(NOW_MS) },
-      data: { seed: 7, vessels: 1, readingsPerDay: 1000 },
-      ...{ clients: [CLIENT], log, hooks: failing(FAULTS[name]!, atOnce) },
-    });
-    const granted = await fetch(`${service.authUrl}/oauth2/token`, {
-      method: 'POST',
-      headers: { authorization: basic(CLIENT.clientId, CLIENT.clientSecret) },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    });
-    const { access_token } = (await granted.json()) as { access_token: string };
-    const headers = { authorization: `Bearer ${access_token}` };
-    const response = await fetch(`${service.baseUrl}/metadata/flat/${VESSEL}/*`, { headers });
+    await using s = await openHookedService({ log, hooks: failing(FAULTS[name]!, atOnce) });
+    const response = await s.get(`/metadata/flat/${VESSEL}/*`);
     expect(response.status).toBe(500);
     expect(await response.text()).toBe(BODY);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');

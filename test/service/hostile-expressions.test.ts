@@ -61,6 +61,20 @@ describe('expressions that stand for too much', () => {
     });
   });
 
+  test('too many expressions are refused, thousands of ids are served', async () => {
+    expect((await post(many(10_001, (at) => `flat/x/${at}`))).status).toBe(400);
+    const headers = { 'x-api-version': '2026-09-10' };
+    const found = (await s.json('/metadata/maker/*/*/*', headers)) as { timeSeriesId: string }[];
+    const ids = found.map(({ timeSeriesId }) => timeSeriesId);
+    const unknown = many(5_000, (at) => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`);
+    const all = [...unknown, ...ids].map((id) => `id/${id}`);
+    const response = await s.post('/metadata/query', all, headers);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toHaveLength(ids.length);
+    const inUrl = [...unknown.slice(0, 1_000), ...ids.slice(0, 3)].join(',');
+    expect(await s.json(`/metadata/id/${inUrl}`, headers)).toHaveLength(3);
+  });
+
   test('levels that are many are refused', async () => {
     const deep = many(256, (at) => `vis-3-8a/${at}/*${'/*/a'.repeat(1000)}`);
     expect((await post(deep)).status).toBe(400);

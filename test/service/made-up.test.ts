@@ -13,11 +13,11 @@ import { measurementsBody } from '../../src/service/bodies/measurements-body.ts'
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import { createMadeUpSource, type MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
-import { Turns } from '../../src/service/turns.ts';
+import { createTurns } from '../../src/service/turns.ts';
 import { NOW_MS, VESSEL } from './running-service.ts';
 
 /** Of one that nobody else waits for. */
-const WORK = new Turns(systemClock).begin();
+const WORK = createTurns(systemClock).begin();
 const DAY_FROM = Date.UTC(2026, 0, 5) * 1000;
 
 function fleet(readingsPerDay: number, seed = 11, nowMs = NOW_MS): MadeUpSource {

@@ -3,9 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ServedRequest } from '../../src/service/hooks.ts';
 import type { RunningService } from '../../src/service/options.ts';
-import { RequestJournal } from '../helpers/faulty-service/request-journal.ts';
 import { openRaw } from './raw-client.ts';
 import { basic, VESSEL } from './running-service.ts';
 
@@ -92,30 +90,4 @@ test('half-sent bodies hold no memory without a token, and a bounded one with it
   for (const { socket } of known) socket.destroy();
   await Promise.all(known.map(({ ended }) => ended));
   await expect.poll(async () => (await heldBytes()) - before).toBeLessThan(6 * MB);
-});
-
-test('the journal of tests is bounded too, in requests and in what they hold', () => {
-  const journal = new RequestJournal();
-  const add = (expressions: readonly string[]) => {
-    const request: ServedRequest = {
-      family: 'metadata',
-      method: 'POST',
-      path: '/test/metadata/query',
-      query: {},
-      expressions: [],
-      range: undefined,
-      clientId: undefined,
-      status: undefined,
-    };
-    journal.add(request);
-    // As in the service: they are known once the body has been read.
-    request.expressions = expressions;
-  };
-  for (let i = 0; i < 10_500; i++) add(['x']);
-  expect(journal.list).toHaveLength(10_000);
-  for (let i = 0; i < 100; i++) add([`${i} ${'x'.repeat(1_000_000)}`]);
-  const chars = () => journal.list.flatMap(({ expressions }) => expressions).join('').length;
-  expect(chars()).toBeLessThan(17 * MB);
-  expect(journal.list.at(-1)!.expressions[0]).toMatch(/^99 /);
-  expect(journal.numberOf(journal.list.at(-1)!)).toBe(10_600);
 });

@@ -103,16 +103,36 @@ describe('the target of a request', () => {
     'GET ? HTTP/1.1',
     'GET test HTTP/1.1',
     'GET /test/metadata/flat/\xe9/x HTTP/1.1',
+    'GET /test/metadata/../../../etc/passwd HTTP/1.1',
+    'GET /test/metadata/flat/..%2F..%2F..%2Fetc%2Fpasswd/x HTTP/1.1',
+    "GET /test/metadata/flat/IMO9321483/x'%20OR%201=1-- HTTP/1.1",
+    "GET /test/metadata/id/'%20OR%20'1'='1 HTTP/1.1",
+    'GET /test/metadata/flat/%00/%00 HTTP/1.1',
+    'GET /test/metadata/flat/%ff/x HTTP/1.1',
+    'GET /test/metadata/vis-3-8a/%2e%2e/%2e%2e HTTP/1.1',
+    'GET /test/metadata/__proto__/x HTTP/1.1',
+    'GET /test/metadata/constructor/x HTTP/1.1',
+    `GET /test/metadata/flat/${'*'.repeat(3000)}x/y HTTP/1.1`,
+    `GET /test/metadata/flat/${VESSEL}/${'*a'.repeat(500)}*b HTTP/1.1`,
+    `GET /test/metadata/parameters/${'%7Ba,b%7D'.repeat(40)}/x HTTP/1.1`,
     `GET ${ROLL} HTTP/3.0`,
     `NONSENSE ${ROLL} HTTP/1.1`,
-    `TRACE ${ROLL} HTTP/1.1`,
+    ...['TRACE', 'PUT', 'DELETE', 'PATCH'].map((method) => `${method} ${ROLL} HTTP/1.1`),
+    'nonsense',
     'PRI * HTTP/2.0',
   ])('is refused with the error body and safe headers: %s', async (requestLine) => {
     const { status, headers, body } = await ask(requestLine);
     expect([400, 404]).toContain(status);
     expect(Object.keys(JSON.parse(body) as object)).toEqual(['error']);
+    expect(body).not.toContain('root:');
     expectSafe(headers);
   });
+});
+
+test('html escapes what it shows', async () => {
+  const query = 'from=2026-01-05&to=2026-01-06&window=1d&aggregations=first_val&format=html';
+  const text = await s.text(`/statistics/flat/${VESSEL}/Alarm%20State?${query}`);
+  expect(text).toContain('&quot;active&quot;');
 });
 
 describe('every answer tells browsers to be careful', () => {

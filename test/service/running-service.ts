@@ -1,5 +1,7 @@
 /** A real service on a free port with a clock of its own, and the few calls that tests make. */
 import type { Clock } from '../../src/core/model/index.ts';
+import type { RunningService, ServiceOptions } from '../../src/service/options.ts';
+import { startService } from '../../src/service/service.ts';
 import type { FaultyService, FaultyServiceOptions } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 
@@ -24,30 +26,39 @@ export function testClock(startMs: number = NOW_MS): TestClock {
   };
 }
 
-export interface TestService extends AsyncDisposable {
-  readonly service: FaultyService;
-  readonly clock: TestClock;
+interface Asking {
   token(client?: { clientId: string; clientSecret: string }): Promise<string>;
   /** GET below the base URL, with a token unless `authorization` is given. */
-  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  get(path: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
   /** JSON of a 200 answer; anything else fails. */
   json(path: string, headers?: Record<string, string>): Promise<unknown>;
   text(path: string, headers?: Record<string, string>): Promise<string>;
 }
 
+export interface TestService extends Asking, AsyncDisposable {
+  readonly service: FaultyService;
+}
+
 export async function openService(options: Partial<FaultyServiceOptions> = {}): Promise<TestService> {
-  const clock = testClock();
-  const service = await startFaultyService({
-    host: '127.0.0.1',
-    port: 0,
-    tenant: 'test',
-    data: { seed: 7, vessels: 2, readingsPerDay: 5000 },
-    clients: [CLIENT],
-    tokenTtlSeconds: 3600,
-    clock,
-    ...options,
-  });
+  const service = await startFaultyService({ ...defaults(), ...options });
+  return { service, ...askingOf(service), [Symbol.asyncDispose]: () => service.close() };
+}
+
+/** A service whose hooks are a test's own. */
+export async function openHookedService(options: Partial<ServiceOptions> = {}) {
+  const service = await startService({ ...defaults(), ...options });
+  return { service, ...askingOf(service), [Symbol.asyncDispose]: () => service.close() };
+}
+
+function defaults(): ServiceOptions {
+  return {
+    ...{ host: '127.0.0.1', port: 0, tenant: 'test', clients: [CLIENT], tokenTtlSeconds: 3600 },
+    ...{ data: { seed: 7, vessels: 2, readingsPerDay: 5000 }, clock: testClock() },
+  };
+}
+
+function askingOf(service: RunningService): Asking {
   let known: string | undefined;
 
   async function token(client: { clientId: string; clientSecret: string } = service): Promise<string> {
@@ -66,8 +77,11 @@ export async function openService(options: Partial<FaultyServiceOptions> = {}): 
     return { authorization: `Bearer ${known}`, ...headers };
   }
 
-  const get = async (path: string, headers: Record<string, string> = {}) =>
-    fetch(service.baseUrl + path, { headers: await authorized(headers), redirect: 'manual' });
+  const get: Asking['get'] = async (path, headers = {}, signal) =>
+    fetch(service.baseUrl + path, {
+      ...{ headers: await authorized(headers), redirect: 'manual' },
+      ...(signal && { signal }),
+    });
 
   const text = async (path: string, headers: Record<string, string> = {}) => {
     const response = await get(path, headers);
@@ -77,11 +91,7 @@ export async function openService(options: Partial<FaultyServiceOptions> = {}): 
   };
 
   return {
-    service,
-    clock,
-    token,
-    get,
-    text,
+    ...{ token, get, text },
     json: async (path, headers) => JSON.parse(await text(path, headers)),
     post: async (path, body, headers = {}) =>
       fetch(service.baseUrl + path, {
@@ -89,7 +99,6 @@ export async function openService(options: Partial<FaultyServiceOptions> = {}): 
         headers: await authorized({ 'content-type': 'application/json', ...headers }),
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    [Symbol.asyncDispose]: () => service.close(),
   };
 }
 

@@ -6,10 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Clock, MICROS_PER_DAY } from '../../src/core/model/index.ts';
 import type { DataSource, ReadingsSlice } from '../../src/service/data/source.ts';
 import type { ServedRequest } from '../../src/service/hooks.ts';
-import type { RunningService, ServiceOptions } from '../../src/service/options.ts';
-import { startService } from '../../src/service/service.ts';
-import { FREE_LOOKS, Turns } from '../../src/service/turns.ts';
-import { basic, CLIENT, testClock, VESSEL } from './running-service.ts';
+import type { ServiceOptions } from '../../src/service/options.ts';
+import { createTurns, FREE_LOOKS } from '../../src/service/turns.ts';
+import { openHookedService, testClock, VESSEL } from './running-service.ts';
 import { createTestLake } from './test-lake.ts';
 
 const DAY = 'from=2026-01-05&to=2026-01-06';
@@ -48,36 +47,18 @@ function lookingClock(): Clock & { looks: number; mostInARound: number; stop(): 
   return clock;
 }
 
-async function start(options: Partial<ServiceOptions>): Promise<RunningService> {
-  return startService({
-    host: '127.0.0.1',
-    port: 0,
-    tenant: 'test',
+const NEW = { 'x-api-version': '2026-09-10' };
+const open = (options: Partial<ServiceOptions>) =>
+  openHookedService({
     data: { seed: 7, vessels: 1, readingsPerDay: 60_000 },
-    clients: [CLIENT],
-    tokenTtlSeconds: 3600,
     clock: { ...testClock(), monotonicMs: () => performance.now() },
     ...options,
   });
-}
-
-/** Asks the service with a token of its own. */
-async function asker(service: RunningService) {
-  const response = await fetch(`${service.authUrl}/oauth2/token`, {
-    method: 'POST',
-    headers: { authorization: basic(service.clientId, service.clientSecret) },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
-  const { access_token } = (await response.json()) as { access_token: string };
-  const headers = { authorization: `Bearer ${access_token}`, 'x-api-version': '2026-09-10' };
-  return (path: string, signal?: AbortSignal) =>
-    fetch(service.baseUrl + path, { headers, ...(signal && { signal }) });
-}
 
 describe('turns', () => {
   test('go round, one work in each round of the event loop', async () => {
     let nowMs = 0;
-    const turns = new Turns({ monotonicMs: () => nowMs });
+    const turns = createTurns({ monotonicMs: () => nowMs });
     const order: string[] = [];
     const work = async (name: string) => {
       const own = turns.begin();
@@ -95,7 +76,7 @@ describe('turns', () => {
   });
 
   test('an aborted work is due at once, and its pause throws', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     expect(work.isDue()).toBe(false);
     const pausing = work.pause();
@@ -108,7 +89,7 @@ describe('turns', () => {
   });
 
   test('close waits for the pieces that are being made', async () => {
-    const turns = new Turns({ monotonicMs: () => 0 });
+    const turns = createTurns({ monotonicMs: () => 0 });
     const work = turns.begin();
     const { promise: mayEnd, resolve } = Promise.withResolvers<void>();
     const pieces = work.making(
@@ -161,19 +142,11 @@ describe.each(['a made-up fleet', 'a lake'])('the event loop while %s is read', 
 
   test('is let go every few thousand readings, whatever is asked', async () => {
     const clock = lookingClock();
-    const service = await start({ data, clock });
     try {
-      const get = await asker(service);
-      await Promise.all(
-        FORMATS.map(async (format) => {
-          const response = await get(ANSWERS[format](DAY));
-          expect(response.status).toBe(200);
-          await response.arrayBuffer();
-        }),
-      );
+      await using s = await open({ data, clock });
+      await Promise.all(FORMATS.map((format) => s.text(ANSWERS[format](DAY), NEW)));
     } finally {
       clock.stop();
-      await service.close();
     }
     // Looked at every 2,048 readings at least; and with four at work, told to stop after a few looks.
     expect(clock.looks).toBeGreaterThan((FORMATS.length * READINGS) / 2_048);
@@ -204,11 +177,10 @@ async function watched(options: Partial<ServiceOptions> = {}) {
       }
     },
   });
-  const service = await start({
-    ...options,
-    hooks: { observe: (request) => requests.push(request), watchData },
-  });
-  return { service, get: await asker(service), requests, slices, first, ended, gate };
+  const hooks = { observe: (request: ServedRequest) => requests.push(request), watchData };
+  const { service, get: ask } = await open({ ...options, hooks });
+  const get = (path: string, signal?: AbortSignal) => ask(path, NEW, signal);
+  return { service, get, requests, slices, first, ended, gate };
 }
 
 /** Resolves when the service has seen that the client of its last request is gone. */

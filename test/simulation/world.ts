@@ -67,13 +67,13 @@ export function createWorld(history: History, isTold = false): World {
     trace.update(`${scheduler.nowMs} ${who} ${what}\n`);
     if (isTold) lines.push(`${momentOf(scheduler.nowMs)}  ${who.padEnd(12)} ${what}`);
   };
-  const disk = createMemoryStore({
-    nowMs: () => BEGIN_MS + scheduler.nowMs,
-    onChange(key, bytes, nonce) {
+  const disk = createMemoryStore(
+    () => BEGIN_MS + scheduler.nowMs,
+    (key, bytes, nonce) => {
       if (bytes !== undefined) trace.update(bytes);
       changes.push({ atMs: scheduler.nowMs, key, bytes, nonce, by });
     },
-  });
+  );
 
   function start(life: Life, asked: Asked): Promise<Said> {
     const draw = randomOf(seed, life.name);

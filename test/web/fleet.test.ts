@@ -8,7 +8,6 @@ import { runCommand } from '../../src/cli/commands/run.ts';
 import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
 import { workerCommand } from '../../src/cli/commands/worker.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
-import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/queued-day.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
@@ -150,7 +149,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
     await askUntil(({ processes }) => processes.length === 1);
     await stop();
     await askUntil(({ processes }) => processes.length === 0);
-    const hold = createQueueHold(fleet.fleet.redis, fleet.fleet.queue.bull);
+    const hold = fleet.fleet.queue.hold;
     const fault = {
       code: 'credentials-refused',
       message: 'refused by the service',

@@ -9,7 +9,7 @@ const without = 'nothing is known';
 test('nobody waits longer than two seconds, and a late failure is nobody’s', async () => {
   const clock = createManualClock();
   const { promise, reject } = Promise.withResolvers<string>();
-  const asking = askRedis({ redis: { status: 'ready' }, clock, asked: promise, without });
+  const asking = askRedis(promise, without, { status: 'ready' }, clock);
   const refused = expect(asking).rejects.toMatchObject({
     ...{ status: 503, code: 'redis-away' },
     message: 'Redis is out of reach: nothing is known',
@@ -31,7 +31,7 @@ describe.skipIf(redis === undefined)('a Redis that is there', () => {
     const connection = await openRedis(redis!.url);
     const { client } = connection;
     try {
-      const ask = (asked: Promise<unknown>) => askRedis({ redis: client, clock, asked, without });
+      const ask = (asked: Promise<unknown>) => askRedis(asked, without, client, clock);
       expect(await ask(client.ping())).toBe('PONG');
       await expect(ask(client.call('nonsense'))).rejects.toMatchObject({
         ...{ status: 503, code: 'redis-refuses' },
@@ -41,7 +41,7 @@ describe.skipIf(redis === undefined)('a Redis that is there', () => {
     } finally {
       await connection.close();
     }
-    await expect(askRedis({ redis: client, clock, asked: client.ping(), without })).rejects.toMatchObject({
+    await expect(askRedis(client.ping(), without, client, clock)).rejects.toMatchObject({
       code: 'redis-away',
     });
   });

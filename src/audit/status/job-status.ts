@@ -6,6 +6,7 @@ import { addDays, datesBetween, formatVesselDay, momentText } from '../../core/m
 import type { DayRange } from '../../core/plan/due.ts';
 import { readAskedDays } from '../../lake/asked-days.ts';
 import { claimedDays, type FoundClaim, findClaims, isLive } from '../../lake/claims/claims.ts';
+import { orDamage } from '../../lake/json.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
@@ -202,11 +203,4 @@ export async function readDayStatus(
   const planned = openState?.(day, one!.state) ?? one!.state;
   const coverage = coverageOf({ day, planned, receipt, note, claim: claimStateOf(claims, ports) });
   return { coverage, receipt, note, claims, damages };
-}
-
-async function orDamage<T>(reading: Promise<T>): Promise<T | DataError> {
-  return await reading.catch((error: unknown) => {
-    if (error instanceof DataError) return error;
-    throw error;
-  });
 }

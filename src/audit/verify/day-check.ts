@@ -10,8 +10,9 @@ import { jsonBytes } from '../../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
 import { checkDetail, type DetailCounts } from './detail-check.ts';
 import { type Difference, difference, type Finding, findingAt } from './findings.ts';
-import { checkFooter } from './footer-check.ts';
-import { type CheckedObject, checkObject, type ObjectReading, type ReadableStore } from './object-check.ts';
+import type { ReadableStore } from './lake-walk.ts';
+import type { CheckedObject, ObjectReading } from './object-check.ts';
+import { checkFooter, checkObject } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
 import type { CheckedTable } from './table-check.ts';
 
@@ -101,13 +102,8 @@ async function isPublished(
   draft: Receipt,
 ): Promise<boolean> {
   const key = draft.object?.key ?? '';
-  if (table !== undefined)
-    return (
-      table
-        .filesOf(draft)
-        .map((file) => file.key)
-        .join() === key
-    );
+  const keysOf = (files: readonly { readonly key: string }[]) => files.map((file) => file.key).join();
+  if (table !== undefined) return keysOf(table.filesOf(draft)) === key;
   if (upload !== null) return upload.key === key && (await store.publishedBy(upload, parts));
   return key === '' && (await store.head(objectKey(draft))) === undefined;
 }
@@ -146,7 +142,15 @@ type PublishedObject = Partial<CheckedObject>;
 
 /** The object alone: bytes that are not those published are not read further. */
 async function checkPublished(options: DayCheckOptions, receipt: Receipt): Promise<PublishedObject> {
-  return receipt.object === null ? expectNoObject(options, receipt) : checkObject(options, receipt.object);
+  if (receipt.object !== null) return await checkObject(options, receipt.object);
+  // In a delta lake the table says whether there is one.
+  if (options.layout === 'delta') return {};
+  const where = objectKey(receipt);
+  const head = await options.store.head(where);
+  if (head === undefined) return {};
+  return {
+    difference: difference('object-unexpected', where, `${head.sizeBytes} bytes`, 'no object: 0 rows'),
+  };
 }
 
 /** Compare a day whose object is as it was published: the table, then footer and detail, then the rows. */
@@ -167,17 +171,4 @@ async function compareContent(
   const differences = [...footer, ...(detail?.differences ?? []).filter(({ name }) => !known.has(name))];
   if (differences.length > 0) return differences;
   return (await options.deepen?.(receipt, detail?.counts)) ?? [];
-}
-
-async function expectNoObject(
-  { store, layout }: DayCheckOptions,
-  receipt: Receipt,
-): Promise<PublishedObject> {
-  // In a delta lake the table says whether there is one.
-  if (layout === 'delta') return {};
-  const where = objectKey(receipt);
-  const head = await store.head(where);
-  if (head === undefined) return {};
-  const found = `${head.sizeBytes} bytes`;
-  return { difference: difference('object-unexpected', where, found, 'no object: 0 rows') };
 }

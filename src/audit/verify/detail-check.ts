@@ -6,7 +6,7 @@ import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts'
 import { countsDigest } from '../../core/proof/day-totals.ts';
 import { parseDetail, unpackDetail } from '../../lake/ledger/ledger.ts';
 import { type Difference, difference, type FindingName, firstFew } from './findings.ts';
-import type { ReadableStore } from './object-check.ts';
+import type { ReadableStore } from './lake-walk.ts';
 
 /** Counts per series and hour: of the object, and as the source said. */
 export interface DetailCounts {

@@ -14,7 +14,13 @@ import {
   parsePartitions,
 } from '../../lake/keys.ts';
 import { listReceipts, readReceipt } from '../../lake/ledger/ledger.ts';
-import type { ReadableStore } from './object-check.ts';
+import type { ObjectStore } from '../../store/store.ts';
+
+/** I4: the part of a store that verify is given. Nothing in it writes. */
+export type ReadableStore = Pick<
+  ObjectStore,
+  'url' | 'get' | 'getRange' | 'head' | 'list' | 'listUploads' | 'publishedBy'
+>;
 
 /** Without vessels: all of them. */
 export interface WalkRange extends DayRange {

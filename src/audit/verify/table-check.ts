@@ -2,6 +2,7 @@
 import type { FileMetaData } from 'hyparquet';
 import { DataError } from '../../core/errors.ts';
 import { type Log, type Receipt, systemClock, type VesselDay } from '../../core/model/index.ts';
+import { orDamage } from '../../lake/json.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
 import { expectLog, tablePath } from '../../lake/publish/table-files.ts';
 import { columnsOf } from '../../lake/table/file-footer.ts';
@@ -10,8 +11,7 @@ import { type DatasetColumn, schemaFaults } from '../../lake/table/schema.ts';
 import { readStatisticsDigests, statisticsDigest, statisticsText } from '../../lake/table/statistics.ts';
 import { openTableView, type TableView } from '../../lake/table/table-view.ts';
 import { type Difference, difference, differenceOf, firstFew } from './findings.ts';
-import { isWanted, type WalkRange } from './lake-walk.ts';
-import type { ReadableStore } from './object-check.ts';
+import { isWanted, type ReadableStore, type WalkRange } from './lake-walk.ts';
 
 interface TablePorts {
   readonly store: ReadableStore;
@@ -30,8 +30,8 @@ export async function openCheckedTable(
     await expectLog(ports.store, job, view);
     if (view.metadata !== undefined) schemaFaults(view.metadata, [], job);
     const table = new CheckedTable(ports.store, view, range);
-    const fault = view.checkpointFault ?? (await damageOf(table.readDigests()));
-    if (fault === undefined) return { table, found: [] };
+    const fault = view.checkpointFault ?? (await orDamage(table.readDigests()));
+    if (!(fault instanceof DataError)) return { table, found: [] };
     const expected = 'a checkpoint that readers can read';
     return { table, found: [difference('checkpoint-damaged', where, faultText(fault), expected)] };
   } catch (error) {
@@ -39,16 +39,6 @@ export async function openCheckedTable(
     const name = error instanceof DataError ? 'log-damaged' : 'table-unsupported';
     const found = difference(name, where, faultText(error), 'a log that vessel-export can read');
     return { table: undefined, found: [found] };
-  }
-}
-
-async function damageOf(reading: Promise<void>): Promise<DataError | undefined> {
-  try {
-    await reading;
-    return undefined;
-  } catch (error) {
-    if (error instanceof DataError) return error;
-    throw error;
   }
 }
 

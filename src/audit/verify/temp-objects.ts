@@ -2,7 +2,7 @@
  * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
  * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
  */
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';
@@ -47,25 +47,21 @@ async function createTempObject(path: string): Promise<TempObject> {
   return {
     pathOf: () => path,
     async write(bytes, atByte) {
-      // A day that is looked at again may be shorter: nothing of before stays behind its end.
-      if (atByte === 0) await handle.truncate();
-      await writeAt(handle, path, bytes, atByte);
+      try {
+        // A day that is looked at again may be shorter: nothing of before stays behind its end.
+        if (atByte === 0) await handle.truncate();
+        await writeAll(handle, bytes, atByte);
+      } catch (cause) {
+        throw new FatalError(
+          'disk-full',
+          `cannot write ${path}: ${messageOf(cause)}; point TEMP_DIR to a disk with room for the largest days of the lake`,
+          { cause },
+        );
+      }
     },
     async remove() {
       await handle.close();
       await rm(path, { force: true });
     },
   };
-}
-
-async function writeAt(handle: FileHandle, path: string, bytes: Uint8Array, atByte: number): Promise<void> {
-  try {
-    await writeAll(handle, bytes, atByte);
-  } catch (error) {
-    throw new FatalError(
-      'disk-full',
-      `cannot write ${path}: ${messageOf(error)}; point TEMP_DIR to a disk with room for the largest days of the lake`,
-      { cause: error },
-    );
-  }
 }

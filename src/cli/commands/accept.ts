@@ -5,15 +5,8 @@ import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accep
 import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Command, CommandContext, Item, JsonOption, Names } from './command.ts';
-import {
-  configure,
-  EXIT_FAILED,
-  EXIT_OK,
-  expectOwnLake,
-  openLake,
-  openOutput,
-  readConfig,
-} from './command.ts';
+import { configure, expectOwnLake, openLake, openOutput, readConfig } from './command.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
 
 type AcceptOptions = JsonOption & { readonly source?: boolean };
 

@@ -2,15 +2,9 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf, usageError } from '../../core/errors.ts';
-import {
-  addDays,
-  datesBetween,
-  formatCount,
-  formatVesselDay,
-  type Job,
-  microsToDate,
-  systemClock,
-} from '../../core/model/index.ts';
+import type { Job } from '../../core/model/index.ts';
+import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { addDays, datesBetween, microsToDate } from '../../core/model/time.ts';
 import type { BackfillChange } from '../../fleet/backfills.ts';
 import {
   changeBackfill,
@@ -26,12 +20,12 @@ import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.t
 import { tellingRequests } from '../../fleet/telling-requests.ts';
 import { type Backfill, belongsTo, listBackfills } from '../../lake/backfills.ts';
 import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';
-import { type Config, pickJobs } from '../../runtime/config/config.ts';
+import { pickJobs } from '../../runtime/config/config.ts';
 import { formatSeconds, formatTable } from '../terminal/format.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { createBackfillView } from '../terminal/progress-view.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
-import type { CommandContext, JsonOption } from './command.ts';
+import type { Command, CommandContext, JsonOption, Names } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openOutput, openQueue, readConfig } from './command.ts';
 import { type AskedDates, askedDates, type RangeOptions } from './dates.ts';
 
@@ -130,30 +124,25 @@ async function follow(
   return failed === 0 && !troubles.some(({ code }) => code === 'malformed-imo') ? EXIT_OK : EXIT_FAILED;
 }
 
-/** `backfill list | pause | resume | cancel`. */
-export async function backfillActionCommand(
-  context: CommandContext,
-  action: 'list' | BackfillChange,
-  ids: readonly string[],
-  overrides: AppOverrides = {},
-  options: JsonOption = {},
-): Promise<number> {
-  const config = readConfig(context);
-  await using fleet = await openQueue(context, config, overrides);
-  if (action === 'list') return await list(context, config, fleet, options);
-  if (ids.length === 0) throw usageError(`backfill ${action}: expected the id of a backfill`);
-  for (const id of ids) {
-    const { withdrawn } = await changeBackfill(fleet, action, id);
-    const waited = `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
-    writeText(context.stdout, `${id}: ${CHANGE_WORDS[action]}${withdrawn === 0 ? '' : waited}\n`);
-  }
-  return EXIT_OK;
-}
+/** `backfill pause | resume | cancel`. */
+export const backfillChangeCommand =
+  (change: BackfillChange): Command<[Names]> =>
+  async (context, ids, overrides = {}) => {
+    await using fleet = await openQueue(context, readConfig(context), overrides);
+    for (const id of ids) {
+      const { withdrawn } = await changeBackfill(fleet, change, id);
+      const waited = `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
+      writeText(context.stdout, `${id}: ${CHANGE_WORDS[change]}${withdrawn === 0 ? '' : waited}\n`);
+    }
+    return EXIT_OK;
+  };
 
 const CHANGE_WORDS = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
 const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };
 
-async function list(context: CommandContext, config: Config, fleet: Fleet, options: JsonOption) {
+export const backfillListCommand: Command<[JsonOption]> = async (context, options, overrides = {}) => {
+  const config = readConfig(context);
+  await using fleet = await openQueue(context, config, overrides);
   const { stdout, stderr } = context;
   const output = openOutput(stdout, 'backfill-list', options);
   const ofLake: string[] = [];
@@ -182,7 +171,7 @@ async function list(context: CommandContext, config: Config, fleet: Fleet, optio
   const known = 'of the vessels that the lake knows; the service, which may know others, was not asked';
   if (ofLake.length > 0) writeText(stdout, `${ofLake.join(', ')}: ${known}\n`);
   return EXIT_OK;
-}
+};
 
 type Step = Awaited<ReturnType<ReturnType<typeof createBackfillDriver>['step']>>;
 

@@ -23,14 +23,8 @@ import { type CommandContext, commandLog } from './context.ts';
 import type { Item, Lists, ResultName, Summary } from './results.ts';
 import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
 
-export {
-  type Command,
-  type CommandContext,
-  commandLog,
-  EXIT_FAILED,
-  EXIT_OK,
-  type Names,
-} from './context.ts';
+export type { Command, CommandContext, Names } from './context.ts';
+export { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 export type { Item } from './results.ts';
 
 type WriteLine = (line: string) => void;

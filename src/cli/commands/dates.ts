@@ -4,14 +4,8 @@
  * has none, and `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
  */
 import { usageError } from '../../core/errors.ts';
-import {
-  addDays,
-  dateToMicros,
-  isDate,
-  MICROS_PER_DAY,
-  microsToDate,
-  VESSEL_ID,
-} from '../../core/model/index.ts';
+import { addDays, dateToMicros, isDate, MICROS_PER_DAY, microsToDate } from '../../core/model/time.ts';
+import { VESSEL_ID } from '../../core/model/vessel-day.ts';
 
 export interface RangeOptions {
   /** A UTC date, `yesterday` or `today`; so is `to`, which is exclusive. */

@@ -5,10 +5,10 @@ import { writeText } from '../terminal/screen.ts';
 import { type Command, EXIT_OK, openQueue, readConfig } from './command.ts';
 
 const said =
-  (say: (fleet: Fleet) => Promise<string>): Command<[]> =>
+  (say: (queue: Fleet['queue']) => Promise<string>): Command<[]> =>
   async (context, overrides = {}) => {
     await using fleet = await openQueue(context, readConfig(context), overrides);
-    writeText(context.stdout, `${await say(fleet)}\n`);
+    writeText(context.stdout, `${await say(fleet.queue)}\n`);
     return EXIT_OK;
   };
 

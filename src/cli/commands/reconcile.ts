@@ -13,16 +13,8 @@ import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
 import type { Command, CommandContext, Item, Names, Output } from './command.ts';
-import {
-  configure,
-  EXIT_FAILED,
-  EXIT_OK,
-  openExport,
-  openOutput,
-  openQueue,
-  openToldExport,
-  readConfig,
-} from './command.ts';
+import { configure, openExport, openOutput, openQueue, openToldExport, readConfig } from './command.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates.ts';
 import { isBad, type RunOptions, summarize, toDay } from './run.ts';
 

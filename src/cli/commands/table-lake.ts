@@ -1,27 +1,30 @@
 /** Commands that work on vessel-days in their own process, or on the lake as a whole; and the options that commands share. */
 import type { CommandRow, OptionRow } from './context.ts';
 
-export const JOBS = ['[job...]', 'names of jobs; all of them when none is given'] as const;
+export const JOBS = ['[job...]', 'names of jobs (default: all)'] as const;
 export const VESSEL: OptionRow = [
   '--vessel <id...>',
   "these vessels instead of the job's own, such as IMO9321483",
 ];
 export const JSON_RESULT: OptionRow = ['--json', 'print the result as JSON'];
-const NDJSON_RESULT: OptionRow = ['--ndjson', 'print it as lines of JSON, as they come'];
+const NDJSON_RESULT: OptionRow = [
+  '--ndjson',
+  'print the result as lines of JSON, each as soon as it is known',
+];
 export const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day even if series lose readings'];
 
-/** `meant`: the dates that are meant without these options. */
+/** `meant`: the default dates. */
 export function dateOptions(meant: string): readonly OptionRow[] {
   return [
-    ['--from <date>', `first UTC date, or yesterday, or today (without dates: ${meant})`],
-    ['--to <date>', 'UTC date to stop before'],
-    ['--days <n>', 'the n days before today, and today'],
+    ['--from <date>', `first UTC date, or yesterday, or today (default: ${meant})`],
+    ['--to <date>', 'first UTC date after the range'],
+    ['--days <n>', 'today and the n days before'],
     ['--month <yyyy-mm>', 'a month'],
   ];
 }
 
 const EXPORT_DATES = dateOptions('yesterday and today');
-const LOOK_DATES = dateOptions("the job's look-back, or 14 days, and today");
+const LOOK_DATES = dateOptions("today and the job's look-back, or 14 days");
 
 export const DAY_COMMANDS: readonly CommandRow[] = [
   {
@@ -31,7 +34,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
     options: [
       ...EXPORT_DATES,
       VESSEL,
-      ['--force', 'export days again that are already done'],
+      ['--force', 'export days again that are done'],
       ALLOW_SHRINK,
       ['--takeover', 'take vessel-days from a process that seems to be alive'],
       JSON_RESULT,
@@ -55,7 +58,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'reconcile',
     summary:
-      'find published days whose source has changed; --run exports exactly those again, --enqueue has workers do it',
+      'find published days whose source has changed; --run exports them again, --enqueue lets workers do it',
     arguments: [JOBS],
     options: [
       ...LOOK_DATES,
@@ -73,12 +76,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'status',
-    summary: 'show what the lake holds of each vessel-day; asks the lake only',
+    summary: 'show the state of each vessel-day; reads the lake only',
     arguments: [JOBS],
     options: [
       ...LOOK_DATES,
       VESSEL,
-      ['--discover', 'ask the service which vessels there are'],
+      ['--discover', 'query the list of vessels from the service'],
       JSON_RESULT,
       NDJSON_RESULT,
     ],
@@ -88,12 +91,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'verify',
-    summary: 'check receipts against objects; reads only',
+    summary: 'compare objects with receipts; writes nothing',
     arguments: [JOBS],
     options: [
       ...dateOptions('the whole lake'),
       ['--vessel <id...>', 'these vessels only'],
-      ['--deep', "read every row back and compare with the service's statistics"],
+      ['--deep', "read every row and compare with the service's statistics"],
       JSON_RESULT,
       NDJSON_RESULT,
     ],
@@ -103,25 +106,25 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'accept',
     summary:
-      "accept the warnings on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
+      "accept warnings about vessels; without vessels, that the job's select covers fewer series; with --source, that the job has another source",
     arguments: [
       ['<job>', 'name of a job'],
-      ['[vessel...]', 'such as IMO9321483; without any: the series that select no longer covers'],
+      ['[vessel...]', 'such as IMO9321483 (default: the series that select no longer covers)'],
     ],
-    options: [['--source', 'the job is copied from QUERY_BASE_URL from now on'], JSON_RESULT],
+    options: [['--source', 'from now on export the job from QUERY_BASE_URL'], JSON_RESULT],
     examples: ['accept measurements IMO9321483', 'accept measurements', 'accept measurements --source'],
     load: async () => (await import('./accept.ts')).acceptCommand,
   },
 ];
 
 const WIDE_OPTIONS: readonly OptionRow[] = [
-  ['--columns <name...>', '`wide`: names of series, or all (default: those that every vessel has)'],
+  ['--columns <name...>', '`wide`: names of series, or all (default: the series that every vessel has)'],
   ['--vessel <id...>', '`wide`: only the series of these vessels, such as those of one type'],
   ['--window <duration>', '`wide`: minutes, hours or 1d that divide a day', '10m'],
   ['--aggregate <name>', '`wide`: mean, last, min, max or time-weighted', 'mean'],
-  ['--hold <duration>', '`wide`, time-weighted: a reading stands for no longer than this', '1h'],
+  ['--hold <duration>', '`wide`, time-weighted: the longest time that a reading is valid', '1h'],
 ];
-const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to query, where several have the same dataset'];
+const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to query, if several have the same dataset'];
 const FETCH: OptionRow = ['--fetch-gb <n>', 'fetch at most this many GB of a remote lake for a query', 4];
 
 export const LAKE_COMMANDS: readonly CommandRow[] = [
@@ -150,7 +153,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'views',
-    summary: 'print SQL that makes views of this lake in a warehouse: series, readings, receipts, wide, …',
+    summary: 'print SQL that creates views of this lake in a warehouse: series, readings, receipts, wide, …',
     options: [
       ['--for <engine>', 'duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric or dbt'],
       ['--location <address>', 'where the engine finds the lake or a copy of it (default: LAKE_URL)'],
@@ -168,24 +171,23 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'gc',
-    summary: 'find what unfinished exports left behind for more than a day',
-    options: [['--yes', 'remove it; without this nothing is touched'], JSON_RESULT],
+    summary: 'list files and uploads that unfinished exports left more than a day ago',
+    options: [['--yes', 'remove them (default: only list them)'], JSON_RESULT],
     examples: ['gc', 'gc --yes'],
     load: async () => (await import('./gc.ts')).gcCommand,
   },
   {
     name: 'convert',
-    summary:
-      'convert a plain lake to a Delta table for each job, in place; run it again to go on after a crash',
+    summary: 'convert a plain lake to a Delta table for each job, in place; after a crash run it again',
     options: [['--to <layout>', 'the new layout: delta'], JSON_RESULT],
     examples: ['convert --to delta'],
     load: async () => (await import('./convert.ts')).convertCommand,
   },
   {
     name: 'rebuild-log',
-    summary: "rebuild the log of a job's Delta table from the receipts, where it is damaged or lost",
+    summary: "rebuild the log of a job's Delta table from the receipts, if it is damaged or lost",
     arguments: [['<job>', 'name of a job']],
-    options: [['--yes', 'write it; without this nothing is touched'], JSON_RESULT],
+    options: [['--yes', 'write it (default: only show it)'], JSON_RESULT],
     examples: ['rebuild-log measurements', 'rebuild-log measurements --yes'],
     load: async () => (await import('./rebuild-log.ts')).rebuildLogCommand,
   },

@@ -12,8 +12,8 @@ import {
 } from './table-lake.ts';
 
 const CATALOGUE: readonly OptionRow[] = [
-  ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
-  ['--days <n>', 'days before now in which last readings are looked for (0: none)', 7],
+  ['--lake', 'read the lake only: its snapshots of metadata, and its receipts'],
+  ['--days <n>', 'search last readings in the n days before now (0: none)', 7],
   ['--json', 'print the result as JSON'],
   ['--csv', 'print it as CSV'],
 ];
@@ -22,13 +22,13 @@ const CATALOGUE: readonly OptionRow[] = [
 const QUEUE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'backfill',
-    summary: 'cover a range through the queue; issued again, it goes on where it is',
+    summary: 'export a range through the queue; the same command continues it',
     arguments: [['<job>', 'name of a job']],
     options: [
       ...dateOptions('with --failed only'),
       VESSEL,
-      ['--detach', 'leave it to the scheduler'],
-      ['--failed', 'try vessel-days again that have failed'],
+      ['--detach', 'return at once; the scheduler continues it'],
+      ['--failed', 'retry vessel-days that have failed'],
       ALLOW_SHRINK,
     ],
     examples: [
@@ -40,24 +40,24 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
     subcommands: [
       {
         name: 'list',
-        summary: 'show the backfills under way, and how far they are',
+        summary: 'show unfinished backfills and their progress',
         options: [JSON_RESULT],
         examples: ['backfill list', 'backfill list --json'],
-        load: async () => {
-          const { backfillActionCommand } = await import('./backfill.ts');
-          return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-        },
+        load: async () => (await import('./backfill.ts')).backfillListCommand,
       },
-      backfillAction('pause', 'take what waits out of the queue, and add no more until it is resumed'),
-      backfillAction('resume', 'go on with a paused backfill'),
-      backfillAction('cancel', 'end a backfill; what is exported stays'),
+      backfillAction(
+        'pause',
+        'remove its waiting vessel-days from the queue, and add none until it is resumed',
+      ),
+      backfillAction('resume', 'continue a paused backfill'),
+      backfillAction('cancel', 'end a backfill; exported days stay'),
     ],
   },
   {
     name: 'schedule',
-    summary: 'keep the queue filled with what is due: nightly and late data by the jobs, and backfills',
+    summary: 'keep the queue filled with due vessel-days: nightly runs, late data, backfills',
     options: [
-      ['--once', 'plan every job with a schedule now, and end'],
+      ['--once', 'plan every job with a schedule now, and exit'],
       ['--json', 'with --once: print the result as JSON'],
     ],
     examples: ['schedule', 'schedule --once'],
@@ -67,7 +67,7 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'notify',
-    summary: 'send a test message to where NOTIFY_URL says',
+    summary: 'send a test message to NOTIFY_URL',
     arguments: [['<what>', 'what to send', ['test']]],
     examples: ['notify test'],
     load: async () => (await import('./notify.ts')).notifyCommand,
@@ -75,20 +75,20 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'worker',
     summary: 'export vessel-days from the queue',
-    examples: ['worker', 'worker   # as many as there is work for, on as many machines'],
+    examples: ['worker', 'worker   # any number of them, on any number of machines'],
     isLongRunning: true,
     load: async () => (await import('./worker.ts')).workerCommand,
   },
   {
     name: 'hold',
-    summary: 'say whether the queue is on hold, and why',
+    summary: 'show whether the queue is on hold, and why',
     examples: ['hold', 'hold lift'],
     load: async () => (await import('./hold.ts')).holdCommand,
     subcommands: [
       {
         name: 'lift',
         summary:
-          'have every worker try now, whatever its probe says; if the fault lasts, the hold comes back',
+          'let every worker continue now, whatever its probe says; if the fault persists, the hold returns',
         examples: ['hold lift'],
         load: async () => (await import('./hold.ts')).liftHoldCommand,
       },
@@ -96,7 +96,7 @@ const QUEUE_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'web',
-    summary: 'serve the page from a lake alone: no Redis, no query service',
+    summary: 'serve the page from the lake only, without Redis and query service',
     options: [
       ['--host <host>', 'address to listen on, instead of HTTP_HOST'],
       ['--port <n>', 'port, instead of HTTP_PORT; 0 takes a free one'],
@@ -113,10 +113,7 @@ function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): C
     summary,
     arguments: [['<id...>', 'backfills, as `backfill list` names them']],
     examples: [`backfill ${name} ID`],
-    load: async () => {
-      const { backfillActionCommand } = await import('./backfill.ts');
-      return (context, options) => backfillActionCommand(context, 'list', [], {}, options);
-    },
+    load: async () => (await import('./backfill.ts')).backfillChangeCommand(name),
   };
 }
 
@@ -126,9 +123,9 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'demo',
     summary: 'start a query service with made-up vessels, export them into ./demo-lake, and query the result',
     options: [
-      ['--lake <folder>', 'folder of the lake, for made-up readings alone', 'demo-lake'],
+      ['--lake <folder>', 'folder of the lake; only for made-up readings', 'demo-lake'],
       ['--readings-per-day <n>', 'readings per vessel and day', 250_000],
-      ['--layout <layout>', 'how a new lake is read: plain (default) or delta, a table'],
+      ['--layout <layout>', 'layout of a new lake: plain (default) or delta'],
     ],
     examples: ['demo', 'demo --layout delta', 'demo --lake /tmp/lake --readings-per-day 20000'],
     load: async () => (await import('./demo.ts')).demoCommand,
@@ -144,22 +141,22 @@ export const COMMANDS: readonly CommandRow[] = [
         '--client-secret-file <file>',
         'file that holds the client secret (or QUERY_CLIENT_SECRET in the environment)',
       ],
-      ['--lake-url <url>', 'where the lake is to be: a folder, or s3://bucket/prefix'],
+      ['--lake-url <url>', 'address of the lake: a folder, or s3://bucket/prefix'],
       ['--aws-endpoint <url>', "address of an S3 store other than Amazon's"],
       ['--aws-region <region>', 'region of the bucket'],
       ['--aws-access-key-id <id>', 'access key id of the store'],
       ['--aws-secret-file <file>', 'file that holds the secret access key'],
       ['--allow-http', 'send secrets in clear to other machines (QUERY_ALLOW_HTTP=1)'],
       ['--job <name>', 'name of the first job', 'first'],
-      ['--overwrite', 'replace files that are there'],
-      ['--no-check', 'write without trying'],
+      ['--overwrite', 'replace existing files'],
+      ['--no-check', 'write without checking'],
     ],
     examples: ['init', 'init --base-url https://api.example.com/acme --lake-url ./lake'],
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'check',
-    summary: 'check everything that an export needs, and say what to do about what does not work',
+    summary: 'check everything that an export needs, and say how to fix what fails',
     arguments: [JOBS],
     options: [JSON_RESULT],
     tellsOfEnvFile: true,
@@ -176,10 +173,10 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'series',
     summary: "list the series of a vessel, or of all: names for a job's select, units, ranges, last readings",
-    arguments: [['[vessel]', 'such as IMO9321483; all vessels without it']],
+    arguments: [['[vessel]', 'such as IMO9321483 (default: all vessels)']],
     options: [
       ['--search <text>', 'only those with this text in a name, description, unit or source'],
-      ['--select <expression...>', 'ask these, such as "flat/{vessel}/*", instead of the usual domains'],
+      ['--select <expression...>', 'query these, such as "flat/{vessel}/*", instead of the usual domains'],
       ...CATALOGUE,
     ],
     examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
@@ -198,16 +195,19 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--seed <n>', 'seed of the made-up fleet', 1],
       ['--data <folder>', 'serve this lake instead of a made-up fleet'],
       ['--replay <file>', 'serve these series and readings (NDJSON) instead of a made-up fleet'],
-      ['--clients <file>', 'JSON list of { clientId, clientSecret, vessels }; made up at random without it'],
+      [
+        '--clients <file>',
+        'JSON list of { clientId, clientSecret, vessels } (default: one client with random credentials)',
+      ],
       ['--vessels <n>', 'vessels of the made-up fleet', 3],
       ['--readings-per-day <n>', 'readings per made-up vessel and day', 100_000],
       ['--rate <n>', 'requests per minute and address'],
       ['--max-concurrency <n>', 'requests at once per credential'],
-      ['--latency <ms>', 'wait before each answer, as a service far away does'],
+      ['--latency <ms>', 'wait before each response, to simulate a distant service'],
       ['--token-ttl <seconds>', 'lifetime of access tokens', 3_600],
       ['--max-connections <n>', 'connections at once, of all clients'],
       ['--max-connections-per-address <n>', 'connections at once from one address'],
-      ['--access-log', 'one line of JSON on stderr for every answer'],
+      ['--access-log', 'write one line of JSON to stderr for every response'],
     ],
     examples: [
       'service --port 0',
@@ -221,7 +221,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'config',
     tellsOfEnvFile: true,
-    summary: 'show the effective settings, secrets masked, and where each came from',
+    summary: 'show the effective settings and their sources, with secrets masked',
     options: [['--json', 'print JSON']],
     examples: ['config', 'config --json'],
     load: async () => (await import('./config.ts')).configCommand,

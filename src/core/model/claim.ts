@@ -89,10 +89,7 @@ export interface SealedDay {
   readonly table?: TableChange | null;
 }
 
-/**
- * A claim is a lease on an unfinished vessel-day: who owns it, how far it is, and when the owner last said that it
- * lives. Its file is `_checkpoints/…/<epoch>.json`.
- */
+/** A lease on an unfinished vessel-day: who owns it, how far it is, when the owner last said that it lives. In `_checkpoints/…/<epoch>.json`. */
 export interface ClaimFile {
   readonly claimVersion: 1;
   readonly epoch: number;

@@ -1,7 +1,4 @@
-/**
- * Decoded readings as typed arrays: what the decoders fill and the row group builder copies from.
- * The decoder owns the arrays and uses them again after its callback returns; who wants to keep rows copies.
- */
+/** Decoded readings as typed arrays. The decoder owns them and uses them again after its callback: who wants to keep rows copies. */
 
 /** Which of the three value columns a reading fills. */
 export const LONG = 0;

@@ -24,10 +24,7 @@ const MAX_LISTING_CHARS = 32_000;
 const MAX_LOG_ENTRIES = 100;
 const MAX_LOG_DEPTH = 5;
 
-/**
- * Make text from a peer safe to show: one line, what steers or cannot be seen becomes a space, each secret becomes
- * `***`, and it is cut to `maxChars` characters, never within one.
- */
+/** Text from a peer as one line that is safe to show: without what steers or cannot be seen, secrets as `***`, cut to `maxChars`, never within one. */
 export function cleanForeignText(text: string, secrets: readonly string[] = [], maxChars = 500): string {
   let clean = text;
   for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '***');

@@ -14,10 +14,10 @@ export * from './receipt.ts';
 export * from './row-group.ts';
 export * from './series.ts';
 export * from './time.ts';
+export type { Moment } from './timestamp-text.ts';
 export {
   instantMicros,
   isWithinYears,
-  type Moment,
   momentText,
   parseTimestamp,
   timestampMicros,

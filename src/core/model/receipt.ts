@@ -4,10 +4,7 @@ import type { ApiVersion } from './query.ts';
 /** What a receipt proves: counts equal to the source's, at least the source's, or nothing asked (`verify: off`). */
 export type Proof = 'exact' | 'at-least' | 'unproven';
 
-/**
- * The JSON that commits a published vessel-day and carries its proof. Small: a scan of the ledger must stay
- * cheap; counts per series and hour are in the detail object that `detail` names.
- */
+/** The JSON that commits a published vessel-day with its proof. Small, for ledgers are scanned: counts per series and hour are in its `detail`. */
 export interface Receipt {
   readonly receiptVersion: 1;
   readonly job: string;
@@ -90,10 +87,7 @@ export interface FewerSeriesWarning {
   readonly since: string;
 }
 
-/**
- * What is odd about some series. `other-vessel`: expressions that name the vessel list them, and metadata say that they are
- * another vessel's, so that they are left out.
- */
+/** Odd series. `other-vessel`: expressions that name the vessel list them, metadata give them to another, and they are left out. */
 export interface SeriesWarning {
   readonly kind: 'other-vessel';
   /** How many they are, and of the first few what they are called and what is odd. */
@@ -131,9 +125,7 @@ export function isOvertaken(
   return at < finishedAt || code === DAMAGED_RECEIPT || code === NEWER_RECEIPT;
 }
 
-/**
- * How long a day took until it was published, in milliseconds: from its first attempt on, with the time between attempts.
- */
+/** Milliseconds from the first attempt at a day until it was published, the time between attempts included. */
 export function durationMsOf({ startedAt, finishedAt }: Pick<Receipt, 'startedAt' | 'finishedAt'>): number {
   return Date.parse(finishedAt) - Date.parse(startedAt);
 }

@@ -40,9 +40,8 @@ export const NO_RUNS: RunColumns = {
 };
 
 /**
- * One encoded row group, ready to be spliced, out of a one-group Parquet file whose body began at byte 4.
- * `body` is its column chunks; `tail` what follows them: page indexes, footer, footer length and closing magic. Offsets
- * in the tail count from that file's own beginning.
+ * A row group to be spliced out of a file of its own whose body began at byte 4: `body` is its column chunks, `tail` what follows (page indexes, footer,
+ * its length, magic), with offsets that count from that file's beginning.
  */
 export interface EncodedRowGroup {
   readonly body: Uint8Array;

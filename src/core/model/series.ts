@@ -30,10 +30,7 @@ export interface SeriesMetadata {
     readonly rangeHigh: number | null;
     readonly rangeLow: number | null;
   };
-  /**
-   * The `domains` (or `mapsTo`) object verbatim, so that fields that the contract does not list survive. Those outside
-   * of it stand in one member more, OTHER_FIELDS, where there are any: of the series, and of its `vessel`.
-   */
+  /** The `domains` (or `mapsTo`) object verbatim, so that unknown fields survive; those outside of it, of series and `vessel`, stand in OTHER_FIELDS. */
   readonly domainsJson: string;
 }
 

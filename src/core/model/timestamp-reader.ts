@@ -27,10 +27,8 @@ const PLAIN_LENGTH = 'YYYY-MM-DDTHH:MM:SS.ffffffZ'.length;
 export const OTHER_TIMESTAMP = -1;
 
 /**
- * Reads the contract's own shape, `YYYY-MM-DDTHH:MM:SS[.f…]Z` with up to six fractional digits, from bytes (also with
- * `+00:00`).
- * Readings come in order of time, so the sixteen bytes up to the minute are mostly those of the row before:
- * they are compared, not parsed.
+ * Reads the contract's own shape, with up to six fractional digits and `Z` or `+00:00`. Readings come in order of time, so the sixteen bytes up to the
+ * minute are mostly those of the row before: they are compared, not parsed.
  */
 export class TimestampReader {
   end = 0;

@@ -20,11 +20,7 @@ interface TimestampFault {
   readonly expected: string;
 }
 
-/**
- * Micros of an ISO 8601 date-time with a zone (`Z` or an offset) and at most six fractional digits, further ones being
- * zero. A fault is `timestamp-too-fine`, or `bad-timestamp` for everything else: another shape, no zone, a date that
- * does not exist, a leap second, a year outside 1970 to 2199.
- */
+/** Micros of an ISO 8601 date-time with a zone. A fault is `timestamp-too-fine` (more than six fractional digits that count) or else `bad-timestamp`. */
 export function timestampMicros(text: string): Micros | TimestampFault {
   const micros = instantMicros(text);
   return typeof micros !== 'number' || isWithinYears(micros)

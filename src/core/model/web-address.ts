@@ -50,9 +50,8 @@ export function readNetworks(text: string): ((address: string | undefined) => bo
 }
 
 /**
- * An address as it may be shown, whatever is wrong with it: a password becomes `***`, as does a lone user name,
- * which may be a token; with `isUserSecret` the name beside a password too. It ends at the last `@`, because people
- * forget to escape the one in a password.
+ * An address as it may be shown: a password becomes `***`, and a lone user name, which may be a token, or with `isUserSecret` any. The last `@` ends
+ * them, because people forget to escape the one in a password.
  */
 export function maskUrl(text: string, isUserSecret = false): string {
   return text.replace(

@@ -18,10 +18,7 @@ interface JobHistory {
   readonly regularFrom?: string | undefined;
 }
 
-/**
- * The first day that the job asks for by itself: its `since`; with a schedule the first one published, which a job that is
- * new has a look-back ago; else that of its regular runs, or of its look-back. Undefined: it asks for none.
- */
+/** The first day that a job asks for by itself: its `since`, else by schedule and first published day, else by regular runs or its look-back, if any. */
 export function askedFrom(
   job: Job,
   today: string,

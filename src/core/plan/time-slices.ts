@@ -8,11 +8,7 @@ export const SLICE_TARGET_ROWS = 1_000_000;
 export const EXPORT_TARGET_WINDOWS = 100_000;
 const UNCOUNTED_SLICE_HOURS = 6;
 
-/**
- * Time slices `[from, to)` that tile `day`: whole hours merged until the next one would exceed `targetRows`, or one
- * hour cut into equal pieces at whole seconds. Counts only choose the boundaries; without any the day is cut by
- * time alone.
- */
+/** Slices that tile `day`: whole hours up to `targetRows`, or equal pieces of one hour. Counts only choose boundaries; without any, time alone does. */
 export function planTimeSlices(
   day: TimeRange,
   counts: Pick<DayCounts, 'hourTotal'> | undefined,

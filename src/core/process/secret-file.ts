@@ -47,10 +47,8 @@ function adviceOn(error: unknown): string {
 const [POLL_MS, SETTLE_MS] = [1_000, 1_000];
 
 /**
- * Follow the files that `<name>_FILE` names, through links: the present value, with the log for what is said of a change.
- * Files are looked at when it is asked for, at most once a second. When one has changed, or another has taken its place,
- * and that was a second ago, `readAgain` is called with what was and the environment, without what comes from a pipe: that
- * comes once. Its faults are logged once for each change.
+ * Follow the files that `<name>_FILE` names, through links: the present value, looked up at most once a second. `readAgain` is called when a file has
+ * changed, or another took its place, a second ago: with what was and the environment, without what comes from a pipe, which comes once.
  */
 export function followSecrets<T>(
   names: readonly string[],

@@ -9,11 +9,7 @@ import type { Log } from '../model/index.ts';
 /** Longest line of somebody else's that is kept, in characters. */
 const MAX_FOREIGN_CHARS = 8_000;
 
-/**
- * Everything that is written to `stderr` from now on becomes lines of `log`, which writes by the stream's present `write`,
- * and so does what Node has to say. `onCrash` is called after an error that nobody caught was logged: the state of the
- * process is unknown then, so it has to end.
- */
+/** From now on what is written to `stderr`, and what Node says, are lines of `log`. `onCrash`: an uncaught error was logged; the process has to end. */
 export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => void) {
   const write = stderr.write.bind(stderr);
   let unfinished = '';

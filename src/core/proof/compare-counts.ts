@@ -1,15 +1,8 @@
 /** Counts and times against counts and times: the proof of a day. Pure. */
 import { DataError } from '../errors.ts';
 import type { DayCounts, HourCount, Job, Micros, TimeSpan, VesselDay } from '../model/index.ts';
-import {
-  formatVesselDay,
-  MICROS_PER_DAY,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  microsToIso,
-  shortName,
-  windowMicrosOf,
-} from '../model/index.ts';
+import { formatVesselDay, shortName, windowMicrosOf } from '../model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToIso } from '../model/time.ts';
 import { firstThree } from './day-totals.ts';
 
 /** Fetched and counted disagree, or the statistics with themselves: it may be over when asked again. */

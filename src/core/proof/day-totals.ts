@@ -81,9 +81,8 @@ export interface PublishedTotals {
 }
 
 /**
- * The series whose readings changed since the day was published, in a fixed order. `at-least` is for sources
- * whose statistics trail behind: what we have more than they count is no loss as long as they count no less
- * than they did.
+ * The series whose readings changed since the day was published, in a fixed order. `at-least`, for sources whose statistics trail behind: what we have
+ * more than they count is no loss as long as they count no less than they did.
  */
 export function findChanges(
   published: PublishedTotals,

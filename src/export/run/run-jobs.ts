@@ -10,8 +10,7 @@ import {
   RefusedError,
   VesselExportError,
 } from '../../core/errors.ts';
-import type { Job, Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Job, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import { isDue } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';

@@ -10,7 +10,6 @@ interface CauseName {
 export interface Cause extends CauseName {
   /** What it consists of: vessel-days, dates, vessels. One that was not told before is news. */
   readonly members: readonly string[];
-  /** One line for people. */
   readonly text: string;
 }
 
@@ -26,7 +25,6 @@ export interface ToldCause extends CauseName {
 export interface Change extends CauseName {
   readonly what: 'begun' | 'more' | 'over';
   readonly text: string;
-  /** Those that are new. */
   readonly members: readonly string[];
 }
 
@@ -38,7 +36,6 @@ export function causeKey({ kind, job }: CauseName): string {
 
 /** What is known about one now: the cause, or what is to be said once there is none any more. */
 export type KnownCause = Cause | string;
-/** By their keys. */
 export type KnownCauses = ReadonlyMap<string, KnownCause>;
 
 /** What is to be told, and what then will have been told. What is not in `now` stays as it was told. */

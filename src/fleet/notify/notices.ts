@@ -15,7 +15,6 @@ import type { ObjectStore, Version } from '../../store/store.ts';
 import { compareCauses, type KnownCauses, type ToldCause } from './cause-changes.ts';
 import type { Message, Webhook } from './webhook.ts';
 
-/** A message on its way. */
 interface Sending {
   readonly message: Message;
   /** What will have been told when it has arrived. */
@@ -31,7 +30,6 @@ export interface Notices {
   readonly sending?: Sending;
 }
 
-/** `version`: null where there is no file yet. */
 type FoundNotices = { readonly notices: Notices; readonly version: Version | null };
 
 const text = z.string().min(1).max(1_024);
@@ -70,16 +68,19 @@ interface NoticePorts {
   readonly log: Log;
 }
 
-export type Teller = ReturnType<typeof createTeller>;
-
 /** A message that another process has begun to send is left to it for so long since it was seen: its clock may be wrong. */
 const LEFT_TO_OTHERS_MS = 60_000;
 /** After a message that did not arrive. */
 const RETRY_MS = [30_000, 600_000] as const;
 
+export type Tell = ReturnType<typeof createTeller>;
+
+/**
+ * Tell what is new of what `causesOf` knows; it is given what was told and is not over. Throws RetriableError
+ * `notice-not-delivered`, what it throws itself, what the store throws, and the signal's reason.
+ */
 export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   const self = uniqueId();
-  let found: FoundNotices | undefined;
   /** What another process is sending, and since when that is seen. */
   let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
   /** It has arrived, whatever became of writing that down. */
@@ -87,24 +88,19 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   let notBeforeMs = Number.NEGATIVE_INFINITY;
   let delayMs: number = RETRY_MS[0];
 
-  async function read(): Promise<FoundNotices> {
-    found ??= await readNotices(store);
-    return found;
+  /** Undefined: somebody else has written. */
+  async function write(
+    notices: Notices,
+    { version: before }: FoundNotices,
+  ): Promise<FoundNotices | undefined> {
+    const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);
+    return version === undefined ? undefined : { notices, version };
   }
 
-  /** False: somebody else has written. */
-  async function write(notices: Notices): Promise<boolean> {
-    const { version } = await read();
-    // Whatever comes of it: what is known now may be wrong.
-    found = undefined;
-    const written = await store.putIf(NOTICES_KEY, jsonBytes(notices), version);
-    if (written !== undefined) found = { notices, version: written };
-    return written !== undefined;
-  }
-
-  async function deliver({ sending }: Notices, signal: AbortSignal): Promise<void> {
-    if (sending === undefined) return;
-    const { message, told } = sending;
+  /** Send what is on its way, if anything is, and write down that it was told. */
+  async function deliver(found: FoundNotices | undefined, signal: AbortSignal) {
+    if (found?.notices.sending === undefined) return found;
+    const { message, told } = found.notices.sending;
     try {
       if (message.id !== arrivedId) await webhook.send(message, signal);
     } catch (error) {
@@ -115,45 +111,34 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     arrivedId = message.id;
     delayMs = RETRY_MS[0];
     log.info({ notice: message.id, changes: message.changes.length }, 'told');
-    await write({ noticesVersion: 1, told });
+    return await write({ noticesVersion: 1, told }, found);
   }
 
-  /** Is there nothing more on its way? */
-  async function finishSending(signal: AbortSignal): Promise<boolean> {
-    const { notices } = await read();
+  /** What somebody else is sending is ours once it was left to them for long enough; undefined until then. */
+  async function takeOver(found: FoundNotices): Promise<FoundNotices | undefined> {
+    const { notices } = found;
     const { sending } = notices;
-    if (sending === undefined) return true;
-    if (sending.by !== self) {
-      const name = `${sending.message.id} ${sending.by} ${sending.sinceMs}`;
-      if (seen?.sending !== name) seen = { sending: name, sinceMs: clock.monotonicMs() };
-      if (clock.monotonicMs() - seen.sinceMs < LEFT_TO_OTHERS_MS) {
-        found = undefined;
-        return false;
-      }
-      if (!(await write({ ...notices, sending: { ...sending, by: self, sinceMs: clock.nowMs() } })))
-        return false;
-    }
-    await deliver(notices, signal);
-    return found !== undefined;
+    if (sending === undefined || sending.by === self) return found;
+    const name = `${sending.message.id} ${sending.by} ${sending.sinceMs}`;
+    if (seen?.sending !== name) seen = { sending: name, sinceMs: clock.monotonicMs() };
+    if (clock.monotonicMs() - seen.sinceMs < LEFT_TO_OTHERS_MS) return undefined;
+    return await write({ ...notices, sending: { ...sending, by: self, sinceMs: clock.nowMs() } }, found);
   }
 
-  return {
-    /** What was told and is not over. Throws what the store throws. */
-    told: async (): Promise<readonly ToldCause[]> => (await read()).notices.told,
-    /** Tell what is new. Throws RetriableError `notice-not-delivered`, what the store throws, and the signal's reason. */
-    async tell(now: KnownCauses, signal: AbortSignal): Promise<void> {
-      if (clock.monotonicMs() < notBeforeMs || !(await finishSending(signal))) return;
-      const { notices } = await read();
-      const nowMs = clock.nowMs();
-      const { changes, told } = compareCauses(notices.told, now, nowMs);
-      if (changes.length === 0) return;
-      const message = { id: uniqueId(), at: new Date(nowMs).toISOString(), changes };
-      const next: Notices = { ...notices, sending: { message, told, by: self, sinceMs: nowMs } };
-      if (await write(next)) await deliver(next, signal);
-    },
-    /** Somebody else may write now: read again before the next step. */
-    forget(): void {
-      found = undefined;
-    },
+  return async (
+    causesOf: (told: readonly ToldCause[]) => KnownCauses | Promise<KnownCauses>,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const found = await readNotices(store);
+    const now = await causesOf(found.notices.told);
+    if (clock.monotonicMs() < notBeforeMs) return;
+    const free = await deliver(await takeOver(found), signal);
+    if (free === undefined) return;
+    const nowMs = clock.nowMs();
+    const { changes, told } = compareCauses(free.notices.told, now, nowMs);
+    if (changes.length === 0) return;
+    const message = { id: uniqueId(), at: new Date(nowMs).toISOString(), changes };
+    const sending = { message, told, by: self, sinceMs: nowMs };
+    await deliver(await write({ ...free.notices, sending }, free), signal);
   };
 }

@@ -48,23 +48,19 @@ export function bodyOf({ id, at, changes, isTest }: Message, name: string, forma
 
 export interface WebhookSettings {
   readonly url: string;
-  /** Absent: messages are not signed. */
   readonly secret?: string | undefined;
   readonly format: MessageFormat;
-  /** What the deployment is called in messages. */
   readonly name: string;
 }
 
 export type Webhook = ReturnType<typeof createWebhook>;
 
 const TIMEOUT_MS = 10_000;
-/** Before each try. */
 const DELAYS_MS = [0, 1_000, 5_000];
 
 export function createWebhook(settings: WebhookSettings | (() => WebhookSettings), clock: Clock) {
   const settingsNow = () => (typeof settings === 'function' ? settings() : settings);
 
-  /** What was wrong, or undefined. */
   async function post(message: Message, signal: AbortSignal): Promise<string | undefined> {
     const { url, secret, format, name } = settingsNow();
     const body = bodyOf(message, name, format);

@@ -6,7 +6,6 @@
  * The pause is what stops workers, so the pause decides: a paused queue is on hold, with its reason or without one, and
  * a reason beside no pause counts for nothing. Both are fields of one key, so that no eviction takes the reason alone.
  */
-import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { cleanMessage, shortName } from '../../core/model/index.ts';
@@ -18,7 +17,6 @@ export function describeHold({ code, message, host }: Hold): string {
   return `${host === null ? code : `${code} at ${host}`}: ${message}`;
 }
 
-/** The code of a hold without a reason. */
 export const PAUSED = 'paused';
 /** A field of BullMQ's `meta`, as its `paused` is. */
 const REASON = 'vessel-export:hold';
@@ -42,21 +40,21 @@ redis.call('zadd', KEYS[2], 0, '0')
 if ARGV[1] == '1' then redis.call('incr', KEYS[3]) end
 return 1`;
 
-export function createQueueHold(redis: Redis, queue: Queue) {
-  const keys = ['meta', 'marker', 'hold-lifts'].map((end) => queue.toKey(end));
+/** `redis`: its commands wait while Redis is away, so that a fault is not forgotten; those of `client` reject at once. */
+export function createQueueHold(redis: Redis, client: Redis, toKey: (end: string) => string) {
+  const keys = ['meta', 'marker', 'hold-lifts'].map(toKey);
   return {
     /** Pause the queue for all workers. True: nobody had done so before. */
     place: async (hold: Hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
     async read(): Promise<Hold | undefined> {
-      const [paused, reason] = await redis.hmget(keys[0]!, 'paused', REASON);
+      const [paused, reason] = await client.hmget(keys[0]!, 'paused', REASON);
       if (typeof paused !== 'string') return undefined;
       return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
     },
     /** `byHand`: every process tries; only so does a queue go on that was paused without a reason. True: it was on hold. */
     lift: async ({ byHand } = { byHand: false }) =>
-      (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
-    /** How often somebody has lifted one by hand. */
-    handLifts: async () => Number(await redis.get(keys[2]!)) || 0,
+      (await client.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
+    handLifts: async () => Number(await client.get(keys[2]!)) || 0,
   };
 }
 
@@ -87,31 +85,18 @@ function parseHold(text: string): Hold {
   }
 }
 
-/** Those who look or act by a command or the page: all below rejects at once while Redis is out of reach. */
-interface HoldPorts {
-  readonly connection: { readonly client: Redis };
-  readonly queue: { readonly bull: Queue };
-}
-
-const holdOf = ({ connection, queue }: HoldPorts) => createQueueHold(connection.client, queue.bull);
 const NOT_ON_HOLD = 'the queue is not on hold';
 
-/** The hold, if there is one. */
-export function readHold(fleet: HoldPorts): Promise<Hold | undefined> {
-  return holdOf(fleet).read();
-}
-
 /** Whether the queue is on hold, since when and why, as a sentence. */
-export async function sayHold(fleet: HoldPorts): Promise<string> {
-  const hold = await readHold(fleet);
-  if (hold === undefined) return NOT_ON_HOLD;
-  const since = hold.sinceMs === null ? '' : ` since ${new Date(hold.sinceMs).toISOString()}`;
-  return `the queue is on hold${since}: ${describeHold(hold)}`;
+export async function sayHold({ hold }: { readonly hold: QueueHold }): Promise<string> {
+  const found = await hold.read();
+  if (found === undefined) return NOT_ON_HOLD;
+  const since = found.sinceMs === null ? '' : ` since ${new Date(found.sinceMs).toISOString()}`;
+  return `the queue is on hold${since}: ${describeHold(found)}`;
 }
 
 /** Let every worker try, whatever its probe says, and say what was done; done twice it is done. */
-export async function liftHold(fleet: HoldPorts): Promise<string> {
-  const hold = holdOf(fleet);
+export async function liftHold({ hold }: { readonly hold: QueueHold }): Promise<string> {
   const before = await hold.read();
   if (!(await hold.lift({ byHand: true }))) return NOT_ON_HOLD;
   return `the queue goes on; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;

@@ -12,6 +12,7 @@ import { messageOf, shortName } from '../../core/errors.ts';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../../core/model/index.ts';
 
+export const QUEUE_NAME = 'vessel-days';
 const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
 export type QueuedKind = (typeof QUEUED_KINDS)[number];
 /** Jobs of priority 0 run before all others. */
@@ -59,7 +60,6 @@ const QUEUED_DAY = z.object({
     .optional(),
 });
 
-/** What stands in the queue. */
 export type QueuedDay = Readonly<z.infer<typeof QUEUED_DAY>>;
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
@@ -93,29 +93,6 @@ function parseQueuedDay(id: string, text: string | null): ReadDay {
 /** Said of what is no vessel-day, in the log. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
 
-/** One vessel-day in the queue; undefined where it is not there. Reads, and drops nothing. Throws what Redis throws. */
-export async function readQueuedFacts(redis: Redis, bull: Queue, id: string) {
-  const key = bull.toKey(id);
-  const sizes = await Promise.all(FIELDS.map((field) => redis.hstrlen(key, field)));
-  const [data, failedReason] = await Promise.all(
-    FIELDS.map((field, index) => (sizes[index]! <= MAX_QUEUED_BYTES ? redis.hget(key, field) : null)),
-  );
-  if (sizes[0] === 0) return undefined;
-  const [state, attempts] = await Promise.all([bull.getJobState(id), redis.hget(key, 'atm')]);
-  const read = parseQueuedDay(id, data ?? null);
-  return {
-    /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
-    state,
-    /** Null where what stands there is no vessel-day. */
-    day: read.fault === undefined ? read.day : null,
-    /** Attempts that have ended. */
-    attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
-    /** Why BullMQ has failed it, uncleaned; '' where it has not. */
-    failedReason: failedReason ?? '',
-  };
-}
-
-/** Of a job, as BullMQ keeps them. */
 const FIELDS = ['data', 'failedReason'] as const;
 /** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory that reading takes. */
 const CHUNK = 500;
@@ -126,9 +103,27 @@ interface ReadJob {
   readonly failedReason: string;
 }
 
-/** Drops what is no vessel-day. Both throw what Redis throws. */
+/** Drops what is no vessel-day, but for `facts`. All throw what Redis throws. */
 export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
-  return { inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)), ofIds };
+  return { inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)), ofIds, facts };
+
+  /** One vessel-day in the queue, for people; undefined where it is not there. */
+  async function facts(id: string) {
+    const key = bull.toKey(id);
+    const [[found], isThere] = await Promise.all([readTexts([id]), redis.exists(key)]);
+    if (isThere === 0) return undefined;
+    const [state, attempts] = await Promise.all([bull.getJobState(id), redis.hget(key, 'atm')]);
+    const read = parseQueuedDay(id, found!.data);
+    return {
+      /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
+      state,
+      /** Null where what stands there is no vessel-day. */
+      day: read.fault === undefined ? read.day : null,
+      attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
+      /** Why BullMQ has failed it, uncleaned; '' where it has not. */
+      failedReason: found!.failedReason,
+    };
+  }
 
   async function ofIds(ids: readonly string[]): Promise<ReadJob[]> {
     const jobs: ReadJob[] = [];

@@ -108,7 +108,6 @@ export type Consequence =
   | { readonly kind: 'hand-back' | 'count-again' | 'retry' | 'fail' | 'hold' }
   | { readonly kind: 'wait'; readonly delayMs: number };
 
-/** Attempts at a vessel-day whose failures may pass by themselves. */
 export const MAX_ATTEMPTS = 5;
 
 const LIMITED_DELAY_MS = 300_000;

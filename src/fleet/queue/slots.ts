@@ -11,7 +11,6 @@ const MAX_MORE_JOBS = 96;
 /** How long ago `lately` is, at the least. */
 const WINDOW_MS = 2_000;
 
-/** `holdJobs` is told how many jobs to hold. */
 export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number) => void) {
   const line = createWaitingLine();
   let [free, outside, jobs] = [slots, 0, slots];
@@ -55,41 +54,6 @@ export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number
         else giveBack();
         look();
       }
-    },
-  };
-}
-
-/**
- * A vessel-day whose workers died twice is performed while nothing else is in this process: it is either the cause, and then
- * takes no other with it, or was only there, and then its worker lives.
- */
-export function createExclusiveRun() {
-  let isTaken = false;
-  let look = () => {};
-  return {
-    /** Is one under way, or waited for? Then nobody else may begin. */
-    get isTaken(): boolean {
-      return isTaken;
-    },
-    /** Take it, and wait until `others` are none. Rejects with the signal's reason. */
-    async take(others: () => number, signal: AbortSignal): Promise<void> {
-      isTaken = true;
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const onAbort = () => reject(signal.reason);
-      look = () => {
-        if (others() === 0) resolve();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      look();
-      await promise.finally(() => signal.removeEventListener('abort', onAbort));
-    },
-    /** A vessel-day has ended. */
-    onEnd: () => look(),
-    /** Let others begin again. */
-    release() {
-      isTaken = false;
-      look = () => {};
     },
   };
 }

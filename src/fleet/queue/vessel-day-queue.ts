@@ -10,15 +10,17 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
-import { createQueueReader, PRIORITY, type QueuedDay, type QueuedKind } from './queued-day.ts';
+import { createQueueHold } from './hold.ts';
+import type { QueuedDay, QueuedKind } from './queued-day.ts';
+import { countKinds, createQueueReader, PRIORITY, QUEUE_NAME } from './queued-day.ts';
 import { MAX_ATTEMPTS } from './settle-job.ts';
+import { startVesselDayWorker, type WorkerOptions } from './vessel-day-worker.ts';
 
 export type { QueuedDay, QueuedKind } from './queued-day.ts';
 
 /** A vessel-day in the failed set. */
 export interface DeadLetter {
   readonly day: VesselDay;
-  /** As it was queued. */
   readonly queued: QueuedDay;
   readonly code: string;
   readonly message: string;
@@ -31,8 +33,6 @@ type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 /** Others are of jobs that are about to leave. */
 const FOUND_STATES = ['waiting', 'delayed', 'active', 'failed'] as const;
 
-export const QUEUE_NAME = 'vessel-days';
-/** Commands in one round trip. */
 const CHUNK = 1_000;
 
 /** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
@@ -41,19 +41,23 @@ export interface QueueNames {
   readonly failed: ReadonlySet<string>;
 }
 
-export type VesselDayQueue = ReturnType<typeof openVesselDayQueue>;
+export type BullVesselDays = ReturnType<typeof openVesselDayQueue>;
+/** The port behind which BullMQ stands: all that plans, works, looks or acts goes through it. */
+export type VesselDayQueue = Omit<BullVesselDays, 'bull'>;
 
 interface QueueOptions {
+  /** Its commands wait while Redis is away. */
   readonly redis: Redis;
-  /** All keys begin with it. */
+  /** Its commands reject at once while Redis is away: for those who look or act. Left out: `redis`. */
+  readonly client?: Redis;
   readonly prefix: string;
   readonly log?: Log;
-  /** Absent: nothing is traced. */
   readonly tracing?: QueueTracing | undefined;
 }
 
-/** `redis` stays the caller's to close. */
-export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: QueueOptions) {
+/** The connections stay the caller's to close. */
+export function openVesselDayQueue(options: QueueOptions) {
+  const { redis, client = redis, prefix, log = silentLog, tracing } = options;
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -83,11 +87,15 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: 
   const read = createQueueReader(redis, bull, log);
 
   return {
-    /** For the queue's board. */
+    /** BullMQ's own, for tests. */
     bull: bull as Queue,
+    hold: createQueueHold(redis, client, bull.toKey),
+    startWorker: (more: Omit<WorkerOptions, 'redis' | 'prefix' | 'tracing'>) =>
+      startVesselDayWorker({ redis, prefix, tracing, ...more }),
+    countKinds: () => countKinds(client, bull),
+    facts: (day: VesselDay) => read.facts(formatVesselDay(day)),
     /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
     known: (days: readonly VesselDay[]) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
-    /** Those of the days that are in the failed set. */
     failed: (days: readonly VesselDay[]) =>
       filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
     /** The ids in the queue, of each state at most so many. Costs by the queue's length, `known` by what is asked. */
@@ -139,7 +147,6 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: 
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
-    /** Workers that are connected. */
     workers: () => bull.getWorkersCount(),
     close: () => bull.close(),
   };

@@ -9,16 +9,15 @@
  */
 import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { AWAY_STOP_MS, endsWithin } from '../../core/concurrency.ts';
+import { AWAY_STOP_MS, createWaitingLine, endsWithin } from '../../core/concurrency.ts';
 import { CancelledError, DataError, messageOf, type VesselExportError } from '../../core/errors.ts';
 import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
-import { NOT_A_DAY, type QueuedDay, readQueuedDay } from './queued-day.ts';
+import { NOT_A_DAY, QUEUE_NAME, type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
-import { createExclusiveRun, createSlots } from './slots.ts';
-import { QUEUE_NAME } from './vessel-day-queue.ts';
+import { createSlots } from './slots.ts';
 
 /** Times that tests shorten. */
 export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;
@@ -45,13 +44,11 @@ const EXCLUSIVE_DELAY_MS = 10_000;
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Vessel-days at work at once. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly timings?: Partial<WorkerTimings>;
-  /** Absent: nothing is traced. */
   readonly tracing?: QueueTracing | undefined;
   /**
    * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
@@ -66,7 +63,6 @@ export interface WorkerOptions {
   ) => Promise<void>;
   /** Told of a fault that every vessel-day may meet. True: the queue is on hold. False: it is this one's own. */
   readonly onFault: (error: VesselExportError) => Promise<boolean>;
-  /** Told how each try that failed ended. */
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
 
@@ -78,9 +74,10 @@ export function startVesselDayWorker(options: WorkerOptions) {
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
-  const exclusive = createExclusiveRun();
+  /** One that two workers have died with is under way, or waits until nothing else is: no other may begin. */
+  let isExclusive = false;
+  const untilOneEnds = createWaitingLine();
   let isStopping = false;
-  /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
 
   async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
@@ -97,7 +94,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
       await job.moveToWait(token!);
       throw new WaitingError();
     }
-    if (exclusive.isTaken) {
+    if (isExclusive) {
       await job.moveToDelayed(clock.nowMs() + Math.min(EXCLUSIVE_DELAY_MS, timings.maxWaitMs), token);
       throw new DelayedError();
     }
@@ -114,7 +111,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
       });
     } finally {
       running.delete(job.id!);
-      exclusive.onEnd();
+      untilOneEnds.letOneGo();
     }
   }
 
@@ -126,18 +123,19 @@ export function startVesselDayWorker(options: WorkerOptions) {
       await perform(job.data, signal, died < MAX_HANDED_ON ? undefined : workersDied(job.data, died), leave);
   }
 
-  /** Others end first, and none begins meanwhile. */
+  /**
+   * Others end first, and none begins meanwhile: it is either what its workers died of, and then takes no other with it,
+   * or was only there, and then its worker lives.
+   */
   async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
-    const turn = exclusive.take(() => running.size - 1, signal);
+    isExclusive = true;
     try {
       await pauses.add('exclusive');
-      await turn;
+      while (running.size > 1) await untilOneEnds.join(signal);
       await perform(job.data, signal, undefined, () => {});
     } finally {
-      // Without a listener of its own when the pause fails.
-      turn.catch(() => {});
-      exclusive.release();
+      isExclusive = false;
       await pauses.delete('exclusive');
     }
   }
@@ -168,7 +166,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
   worker.on('error', (error) => log.debug({ error: messageOf(error) }, 'queue'));
 
   return {
-    /** Vessel-days under way. */
     get active(): number {
       return running.size;
     },

@@ -5,15 +5,12 @@
 import { crc32 } from 'node:zlib';
 import { createTurns } from '../../core/concurrency.ts';
 import { MICROS_PER_MILLI } from '../../core/model/index.ts';
-import type { FlatFile } from '../../parquet/read/flat-file.ts';
-import { openFlatFile } from '../../parquet/read/flat-file.ts';
+import { type FlatFile, openFlatFile } from '../../parquet/read/flat-file.ts';
 import type { LeafColumn } from '../../parquet/write/leaf-column.ts';
-import type { SchemaElement } from '../../parquet/write/plain-file.ts';
-import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { COLUMNS } from './indexed-receipt.ts';
-import type { ReceiptVersion } from './ledger.ts';
-import { isSameReceipt } from './ledger.ts';
+import { isSameReceipt, type ReceiptVersion } from './ledger.ts';
 
 /** Raised with every change of the columns: an index of another version is passed over, and written anew. */
 const INDEX_VERSION = 6;
@@ -24,42 +21,33 @@ type ReadValue = (at: number) => unknown;
 
 const columnEntries = Object.entries<Column>(COLUMNS) as [ColumnName, Column][];
 
-const SCHEMA: readonly SchemaElement[] = (() => {
-  const whole = { type: 'INT64', repetition_type: 'OPTIONAL' } as const;
-  const text = {
-    ...({ type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL', converted_type: 'UTF8' } as const),
-    logical_type: { type: 'STRING' as const },
-  };
-  const time = {
-    ...({ ...whole, converted_type: 'TIMESTAMP_MICROS' } as const),
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } as const,
-  };
-  const leaves = columnEntries.map(([name, { kind }]): SchemaElement => {
-    if (kind === 'number') return { name, ...whole };
-    return { name, ...(kind === 'moment' ? time : text) };
-  });
-  return [{ name: 'schema', num_children: leaves.length }, ...leaves];
-})();
-const QUESTIONS = SCHEMA.slice(1).map(({ name, type, logical_type: logical }) => ({
-  name,
-  kind:
-    type === 'BYTE_ARRAY'
-      ? ('text' as const)
-      : logical === undefined
-        ? ('long' as const)
-        : ('timestamp' as const),
-}));
-const DICTIONARIES = columnEntries.flatMap(([name, { kind }]) => (kind === 'repeated' ? [name] : []));
+type Leaf = Omit<SchemaElement, 'name'>;
+const WHOLE: Leaf = { type: 'INT64', repetition_type: 'OPTIONAL' };
+const TEXT: Leaf = {
+  ...{ type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL', converted_type: 'UTF8' },
+  logical_type: { type: 'STRING' },
+};
+const TIME: Leaf = {
+  ...{ ...WHOLE, converted_type: 'TIMESTAMP_MICROS' },
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+};
 
-/** The order of rows in an index: that in which a store lists their receipts. */
-function inOrder(a: IndexRow, b: IndexRow): number {
-  if (a.date !== b.date) return a.date < b.date ? -1 : 1;
-  return a.vessel < b.vessel ? -1 : a.vessel > b.vessel ? 1 : 0;
+function leafOf(kind: Column['kind']) {
+  if (kind === 'number') return { leaf: WHOLE, readAs: 'long' } as const;
+  return { leaf: kind === 'moment' ? TIME : TEXT, readAs: kind === 'moment' ? 'timestamp' : 'text' } as const;
 }
 
-/** An index of these receipts; others in the thread have their turn meanwhile. */
+const SCHEMA: readonly SchemaElement[] = [
+  { name: 'schema', num_children: columnEntries.length },
+  ...columnEntries.map(([name, { kind }]) => ({ name, ...leafOf(kind).leaf })),
+];
+const QUESTIONS = columnEntries.map(([name, { kind }]) => ({ name, kind: leafOf(kind).readAs }));
+const DICTIONARIES = columnEntries.flatMap(([name, { kind }]) => (kind === 'repeated' ? [name] : []));
+
+/** An index of these receipts, in the order in which a store lists them; others in the thread have their turn meanwhile. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
-  const rows = [...all].sort(inOrder);
+  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  const rows = all.toSorted((a, b) => order(a.date, b.date) || order(a.vessel, b.vessel));
   return packColumns(job, rows.length, (name) => (at) => rows[at]![name] ?? null);
 }
 
@@ -95,14 +83,7 @@ function fillColumn(column: LeafColumn, receipts: number, valueAt: ReadValue, ki
   }
 }
 
-export interface UnpackedIndex<M extends IndexedMember> {
-  readonly receipts: number;
-  /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. Holds no row. */
-  rangeOf(date: string): Range;
-  vessel(at: number): string;
-  isSame(at: number, listed: ReceiptVersion): boolean;
-  row(at: number): IndexedPart<M>;
-}
+export type UnpackedIndex<M extends IndexedMember> = Awaited<ReturnType<typeof unpackIndex<M>>>;
 
 /**
  * Others in the thread have their turn between two columns. Throws Error for bytes that are damaged, of another job, or
@@ -112,25 +93,24 @@ export async function unpackIndex<M extends IndexedMember>(
   job: string,
   bytes: Uint8Array,
   members: readonly M[],
-): Promise<UnpackedIndex<M>> {
-  const { receipts, read } = openIndex(job, bytes);
+) {
+  const { receipts, ranges, vessel, date, read } = openIndex(job, bytes);
   const turn = createTurns();
   const columns = new Map<ColumnName, ReadValue>();
-  for (const name of ['vessel', 'date', 'listedBytes', 'tag', ...members] as const) {
+  for (const name of ['listedBytes', 'tag', ...members] as const) {
     columns.set(name, read(name));
     await turn();
   }
-  const column = <T>(name: ColumnName) => columns.get(name) as (at: number) => T;
-  const [vessel, date] = [column<string>('vessel'), column<string>('date')];
-  const [sizeBytes, tag] = [column<number>('listedBytes'), column<string>('tag')];
-  const readers = members.map((member) => [member, column<unknown>(member)] as const);
-  const ranges = rangesByDate(receipts, date, vessel);
+  const [sizeBytes, tag] = [columns.get('listedBytes')!, columns.get('tag')!];
+  const readers = members.map((member) => [member, columns.get(member)!] as const);
   return {
     receipts,
-    rangeOf: (one) => ranges.get(one) ?? NO_ROWS,
+    /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. */
+    rangeOf: (one: string): Range => ranges.get(one) ?? NO_ROWS,
     vessel,
-    isSame: (at, listed) => isSameReceipt({ sizeBytes: sizeBytes(at), tag: tag(at) }, listed),
-    row(at) {
+    isSame: (at: number, listed: ReceiptVersion): boolean =>
+      isSameReceipt({ sizeBytes: sizeBytes(at) as number, tag: tag(at) as string }, listed),
+    row(at: number): IndexedPart<M> {
       const row: Record<string, unknown> = { job, vessel: vessel(at), date: date(at) };
       for (const [member, valueAt] of readers) {
         const value = valueAt(at);
@@ -162,14 +142,8 @@ function rangesByDate(
   return ranges;
 }
 
-interface OpenIndex {
-  readonly receipts: number;
-  /** Unpacks and checks a column: moments in milliseconds. Throws Error. */
-  readonly read: (name: ColumnName) => ReadValue;
-}
-
-/** Throws Error for bytes that are damaged, of another job, or of another version, and so does each `read`. */
-function openIndex(job: string, bytes: Uint8Array): OpenIndex {
+/** Throws Error for bytes that are damaged, of another job, or of another version, and so does each `read` of a column. */
+function openIndex(job: string, bytes: Uint8Array) {
   const file = openFlatFile(bytes, QUESTIONS);
   const said = file.keyValues.get(ABOUT) ?? '';
   const about = said.slice(said.indexOf(' ') + 1);
@@ -177,7 +151,9 @@ function openIndex(job: string, bytes: Uint8Array): OpenIndex {
   const { indexVersion, job: whose } = JSON.parse(about) as Record<string, unknown>;
   if (indexVersion !== INDEX_VERSION || whose !== job)
     throw new Error(`it is of version ${indexVersion} of ${whose}, expected ${INDEX_VERSION} of ${job}`);
-  return { receipts: file.rows, read: (name) => readColumn(file, name) };
+  const read = (name: ColumnName) => readColumn(file, name);
+  const [vessel, date] = [read('vessel'), read('date')] as [(at: number) => string, (at: number) => string];
+  return { receipts: file.rows, ranges: rangesByDate(file.rows, date, vessel), vessel, date, read };
 }
 
 function expectThat(isSo: boolean, name: string): void {
@@ -216,50 +192,29 @@ interface MergeSource {
 }
 
 /**
- * What is taken of several indexes as one; of two rows of a vessel-day that of the later source. In memory there are their packed
- * bytes and those of the new one, a column of them unpacked, and 8 bytes for each receipt. Others in the thread have their turn
- * meanwhile. Throws Error for a source that is damaged.
+ * What is taken of several indexes as one; of two rows of a vessel-day that of the later source. In memory there are their
+ * packed bytes and those of the new one, a few columns of them unpacked, and two numbers for each receipt. Others in the
+ * thread have their turn meanwhile. Throws Error for a source that is damaged.
  */
 export async function mergeIndexes(job: string, sources: readonly MergeSource[]): Promise<Uint8Array> {
-  const opened = sources.map((source) => ({ ...openIndex(job, source.bytes), isTaken: source.isTaken }));
-  const { count, sourceAt, rowAt } = await placeRows(opened);
-  const columnOf = (name: ColumnName): ReadValue => {
-    const columns = opened.map(({ read }) => read(name));
-    return (at) => columns[sourceAt[at]!]!(rowAt[at]!);
-  };
-  return packColumns(job, count, columnOf);
-}
-
-interface Places {
-  readonly count: number;
-  /** By row of the new index: the source and the row there. */
-  readonly sourceAt: Uint32Array;
-  readonly rowAt: Uint32Array;
-}
-
-async function placeRows(sources: readonly (OpenIndex & Pick<MergeSource, 'isTaken'>)[]): Promise<Places> {
-  const most = sources.reduce((sum, { receipts }) => sum + receipts, 0);
-  const [sourceAt, rowAt] = [new Uint32Array(most), new Uint32Array(most)];
+  const opened = sources.map(({ bytes, isTaken }) => ({ ...openIndex(job, bytes), isTaken }));
   const turn = createTurns();
-  const known = sources.map(({ receipts, read, isTaken }, source) => {
-    const [vesselAt, dateAt] = [
-      read('vessel') as (at: number) => string,
-      read('date') as (at: number) => string,
-    ];
-    return { source, vesselAt, isTaken, ranges: rangesByDate(receipts, dateAt, vesselAt) };
-  });
-  let count = 0;
-  for (const date of [...new Set(known.flatMap(({ ranges }) => [...ranges.keys()]))].sort()) {
+  const [sourceAt, rowAt]: [number[], number[]] = [[], []];
+  for (const date of [...new Set(opened.flatMap(({ ranges }) => [...ranges.keys()]))].sort()) {
     await turn();
     const newest = new Map<string, readonly [source: number, at: number]>();
-    for (const { source, vesselAt, isTaken, ranges } of known) {
+    for (const [source, { ranges, vessel, isTaken }] of opened.entries()) {
       const [from, to] = ranges.get(date) ?? NO_ROWS;
-      for (let at = from; at < to; at++) if (isTaken(at, date)) newest.set(vesselAt(at), [source, at]);
+      for (let at = from; at < to; at++) if (isTaken(at, date)) newest.set(vessel(at), [source, at]);
     }
     for (const vessel of [...newest.keys()].sort()) {
-      [sourceAt[count], rowAt[count]] = newest.get(vessel)!;
-      count++;
+      const [source, at] = newest.get(vessel)!;
+      sourceAt.push(source);
+      rowAt.push(at);
     }
   }
-  return { count, sourceAt, rowAt };
+  return packColumns(job, rowAt.length, (name) => {
+    const columns = opened.map(({ read }) => read(name));
+    return (at) => columns[sourceAt[at]!]!(rowAt[at]!);
+  });
 }

@@ -22,29 +22,10 @@ interface IndexPlace {
   readonly log: Log;
 }
 
-interface IndexFile {
-  readonly key: string;
-  readonly bytes: Uint8Array;
-}
-
-/** What there is of a month, in the order in which the later one counts. */
-async function findIndexFiles(store: ObjectStore, job: string, month: string): Promise<IndexFile[]> {
-  const keys: string[] = [];
-  for await (const { key } of store.list(indexPrefix(job, month))) keys.push(key);
-  const main = indexKey(job, month);
-  const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
-  const found: (IndexFile | undefined)[] = [];
-  // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
-  await forEachAtOnce([...inOrder.entries()], GETS_AT_ONCE, async ([at, key]) => {
-    const object = await unlessDamaged(store.get(key));
-    found[at] = object && { key, bytes: object.bytes };
-  });
-  return found.filter((file) => file !== undefined);
-}
-
 /** What is enough to write an index anew: its rows are read again then, a column at a time. */
 export interface KnownIndex {
-  readonly file: IndexFile;
+  readonly key: string;
+  readonly bytes: Uint8Array;
   /** By row: 1 where it is of a receipt that is listed as it was then. Undefined where the file is damaged. */
   readonly isKnown: Uint8Array | undefined;
 }
@@ -54,31 +35,36 @@ export interface OpenIndex<M extends IndexedMember> extends KnownIndex {
   readonly index: UnpackedIndex<M> | undefined;
 }
 
+/** What there is of a month, in the order in which the later one counts. */
 export async function openIndexes<M extends IndexedMember>(
-  question: IndexPlace & { readonly members: readonly M[] },
+  { store, job, log, members }: IndexPlace & { readonly members: readonly M[] },
   month: string,
 ): Promise<OpenIndex<M>[]> {
-  const files = await findIndexFiles(question.store, question.job, month);
+  const keys: string[] = [];
+  for await (const { key } of store.list(indexPrefix(job, month))) keys.push(key);
+  const main = indexKey(job, month);
+  const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
+  const found: (Uint8Array | undefined)[] = [];
+  // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
+  await forEachAtOnce([...inOrder.entries()], GETS_AT_ONCE, async ([at, key]) => {
+    found[at] = (await unlessDamaged(store.get(key)))?.bytes;
+  });
   const indexes: OpenIndex<M>[] = [];
-  for (const file of files) indexes.push(await openIndex(question, file));
-  return indexes;
-}
-
-async function openIndex<M extends IndexedMember>(
-  { job, log, members }: IndexPlace & { readonly members: readonly M[] },
-  file: IndexFile,
-): Promise<OpenIndex<M>> {
-  const { key, bytes } = file;
-  try {
-    const { unpackIndex } = await loadIndexFile();
-    const index = await unpackIndex(job, bytes, members);
-    return { file, index, isKnown: new Uint8Array(index.receipts) };
-  } catch (error) {
-    // What follows is advice to those who read Parquet of a service.
-    const fault = messageOf(error).split(';')[0];
-    log.warn({ key, error: fault }, 'the index is not used: reading the receipts themselves');
-    return { file, index: undefined, isKnown: undefined };
+  for (const [at, key] of inOrder.entries()) {
+    const bytes = found[at];
+    if (bytes === undefined) continue;
+    try {
+      const { unpackIndex } = await loadIndexFile();
+      const index = await unpackIndex(job, bytes, members);
+      indexes.push({ key, bytes, index, isKnown: new Uint8Array(index.receipts) });
+    } catch (error) {
+      // What follows is advice to those who read Parquet of a service.
+      const fault = messageOf(error).split(';')[0];
+      log.warn({ key, error: fault }, 'the index is not used: reading the receipts themselves');
+      indexes.push({ key, bytes, index: undefined, isKnown: undefined });
+    }
   }
+  return indexes;
 }
 
 /**
@@ -92,7 +78,7 @@ export async function writeIndexAnew(
   { looked, fetched }: { readonly looked: ReadonlySet<string>; readonly fetched: readonly Uint8Array[] },
 ): Promise<void> {
   const key = indexKey(job, month);
-  const sources = indexes.flatMap(({ file: { bytes }, isKnown }) =>
+  const sources = indexes.flatMap(({ bytes, isKnown }) =>
     isKnown === undefined
       ? []
       : [{ bytes, isTaken: (at: number, date: string) => isKnown[at] === 1 || !looked.has(date) }],
@@ -101,7 +87,7 @@ export async function writeIndexAnew(
     const { mergeIndexes } = await loadIndexFile();
     const fresh = fetched.map((bytes) => ({ bytes, isTaken: () => true }));
     await store.put(key, await mergeIndexes(job, [...sources, ...fresh]));
-    await store.removeAll(indexes.map(({ file }) => file.key).filter((one) => one !== key));
+    await store.removeAll(indexes.map((one) => one.key).filter((one) => one !== key));
   } catch (error) {
     log.debug({ key, error: messageOf(error) }, 'the index could not be written');
   }

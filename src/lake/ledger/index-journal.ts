@@ -6,14 +6,12 @@
 
 import { endsWithin } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Clock, Log, Receipt } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Clock, type Log, type Receipt, systemClock } from '../../core/model/index.ts';
 import { uniqueId } from '../../core/unique-id.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { indexPieceKey } from '../keys.ts';
 import { loadIndexFile } from './index-files.ts';
-import type { IndexRow } from './indexed-receipt.ts';
-import { isIndexable, toIndexRow } from './indexed-receipt.ts';
+import { type IndexRow, isIndexable, toIndexRow } from './indexed-receipt.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { INDEX_WORTH_RECEIPTS } from './ledger-index.ts';
 

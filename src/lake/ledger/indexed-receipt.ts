@@ -1,6 +1,5 @@
 /** What the index keeps of each receipt, and the columns that it is kept in. */
-import type { Moment, Receipt } from '../../core/model/index.ts';
-import { toMoment } from '../../core/model/index.ts';
+import { type Moment, type Receipt, toMoment } from '../../core/model/index.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
 import type { ReceiptVersion } from './ledger.ts';
 

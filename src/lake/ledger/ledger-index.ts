@@ -19,8 +19,7 @@ import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { isIndexable, partOf, toIndexRow } from './indexed-receipt.ts';
-import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { listVessels, parseReceipt } from './ledger.ts';
+import { type ListedVessel, listVessels, parseReceipt, type ReceiptVersion } from './ledger.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
 export const INDEX_WORTH_RECEIPTS = 64;
@@ -92,13 +91,11 @@ interface MonthState {
   /** Dates whose receipts are known, as far as the index is concerned. */
   readonly looked: Set<string>;
   /** Receipts that no index knows, and that are to be fetched. */
-  fresh: ListedDay[];
+  readonly fresh: (ListedVessel & Pick<VesselDay, 'date'>)[];
   /** The rows of those that were fetched, and indexes of them. */
-  rows: IndexRow[];
+  readonly rows: IndexRow[];
   readonly packed: Uint8Array[];
 }
-
-type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
 
 /** The indexes that were opened for it, without their rows: who writes has a column of all of them in memory. */
 async function readMonth<M extends IndexedMember>(
@@ -108,17 +105,11 @@ async function readMonth<M extends IndexedMember>(
   state: MonthState,
 ): Promise<KnownIndex[]> {
   let opening: Promise<OpenIndex<M>[]> | undefined;
-  const open = () => {
-    opening ??= openIndexes(scan, month);
-    return opening;
-  };
-  let unmatched: (readonly [date: string, listed: readonly ListedVessel[]])[] = [];
+  const unmatched: (readonly [date: string, listed: readonly ListedVessel[]])[] = [];
   let wanted = 0;
   const turn = createTurns();
   const matchAll = async (indexes: readonly OpenIndex<M>[]) => {
-    const all = unmatched;
-    unmatched = [];
-    for (const [date, listed] of all) {
+    for (const [date, listed] of unmatched.splice(0)) {
       matchDate(scan, date, listed, indexes, state);
       await turn();
     }
@@ -130,14 +121,16 @@ async function readMonth<M extends IndexedMember>(
       for (const { vessel } of listed) if (scan.vessels?.has(vessel) !== false) wanted++;
       unmatched.push([date, listed]);
       // As soon as may be: a list is larger than what is kept of its receipts.
-      if (wanted >= INDEX_WORTH_RECEIPTS) await matchAll(await open());
+      if (wanted < INDEX_WORTH_RECEIPTS) return;
+      opening ??= openIndexes(scan, month);
+      await matchAll(await opening);
     });
     if (state.fresh.length >= FETCHED_AT_ONCE) await fetchReceipts(scan, state);
   }
   const indexes = (await opening) ?? [];
   await matchAll(indexes);
   await fetchReceipts(scan, state);
-  return indexes.map(({ file, isKnown }) => ({ file, isKnown }));
+  return indexes.map(({ key, bytes, isKnown }) => ({ key, bytes, isKnown }));
 }
 
 /** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
@@ -178,12 +171,9 @@ async function fetchReceipts<M extends IndexedMember>(
   { store, job, members, take, writeIndex }: LedgerScan<M>,
   state: MonthState,
 ): Promise<void> {
-  const { reading } = state;
-  const entries = state.fresh;
-  state.fresh = [];
-  await forEachAtOnce(entries, GETS_AT_ONCE, async (listed) => {
+  const { reading, fresh, rows } = state;
+  await forEachAtOnce(fresh.splice(0), GETS_AT_ONCE, async (listed) => {
     const { key, vessel, date } = listed;
-    const day = { job, vessel, date };
     try {
       const object = await store.get(key);
       // It may have been removed since it was listed.
@@ -191,25 +181,23 @@ async function fetchReceipts<M extends IndexedMember>(
       const row = toIndexRow(parseReceipt(object.bytes, key), listed);
       take(partOf(row, members), listed);
       reading.fetched++;
-      if (writeIndex && isIndexable(row)) state.rows.push(row);
+      if (writeIndex && isIndexable(row)) rows.push(row);
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
-      reading.damaged.push({ day, error });
+      reading.damaged.push({ day: { job, vessel, date }, error });
     }
   });
-  if (state.rows.length >= FETCHED_AT_ONCE) await packRows(job, state);
+  if (rows.length >= FETCHED_AT_ONCE) await packRows(job, state);
 }
 
-async function packRows(job: string, state: MonthState): Promise<void> {
-  const { rows } = state;
+async function packRows(job: string, { rows, packed }: MonthState): Promise<void> {
   if (rows.length === 0) return;
-  state.rows = [];
   const { packIndex } = await loadIndexFile();
-  state.packed.push(await packIndex(job, rows));
+  packed.push(await packIndex(job, rows.splice(0)));
 }
 
 /** Is there enough that is new to the index, or are there other files than it? */
 function isWorthWriting(key: string, indexes: readonly KnownIndex[], { rows, packed }: MonthState): boolean {
-  const isScattered = indexes.some(({ file }) => file.key !== key);
+  const isScattered = indexes.some((one) => one.key !== key);
   return isScattered || packed.length > 0 || rows.length >= INDEX_WORTH_RECEIPTS;
 }

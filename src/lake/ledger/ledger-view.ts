@@ -5,19 +5,12 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import type { Clock, Log, Receipt } from '../../core/model/index.ts';
-import {
-  MICROS_PER_DAY,
-  MICROS_PER_MILLI,
-  silentLog,
-  systemClock,
-  toMoment,
-} from '../../core/model/index.ts';
+import { silentLog, systemClock, toMoment } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
 import { type OpenWarnings, WARNING_MEMBERS, Warnings } from '../warnings.ts';
 import type { IndexedPart } from './indexed-receipt.ts';
-import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
+import { isSameReceipt, type ListedVessel, listVessels, type ReceiptVersion, readReceipt } from './ledger.ts';
 import { scanLedger } from './ledger-index.ts';
 import { firstReceiptDate } from './newest-days.ts';
 
@@ -39,18 +32,16 @@ export type LedgerView = ReturnType<typeof createLedgerView>;
 const MAX_RECEIPTS = 400_000;
 const GETS_AT_ONCE = 32;
 const LISTS_AT_ONCE = 8;
-/** Whatever stands in receipts. */
-const MAX_KINDS = 1_000;
+/** Texts that are kept once, whatever stands in receipts. */
+const MAX_TEXTS = 100_000;
 const MEMBERS = ['settingsHash', 'proof', ...WARNING_MEMBERS] as const;
-const COMPLETE_FOR_MS = (7 * MICROS_PER_DAY) / MICROS_PER_MILLI;
+const COMPLETE_FOR_MS = 7 * 86_400_000;
 
 /** What is remembered of a receipt. Flat, since there are hundreds of thousands. */
 type Remembered = Known & ReceiptVersion;
 
-/** The same text with memory of its own: what was cut out of a large one holds all of that. */
-function ownText(text: string): string {
-  return Buffer.from(text).toString();
-}
+/** The same text with memory of its own: what was cut out of the page of a list holds all of that. */
+const ownText = (text: string) => Buffer.from(text).toString();
 
 export function createLedgerView(
   store: ObjectStore,
@@ -63,8 +54,7 @@ export function createLedgerView(
   let remembered = 0;
   const warnings = new Map<string, Warnings>();
   /** Thousands of receipts say the same few things, of the same vessels. */
-  const kinds = new Map<string, Remembered>();
-  const names = new Map<string, string>();
+  const texts = new Map<string, string>();
 
   function forget(name: string): void {
     remembered -= looks.get(name)?.size ?? 0;
@@ -78,26 +68,19 @@ export function createLedgerView(
     while (remembered > MAX_RECEIPTS && looks.size > 1) forget(looks.keys().next().value!);
   }
 
-  /** What is kept of a receipt; with `listed` it is known again. */
-  function toKnown(
-    receipt: IndexedPart<(typeof MEMBERS)[number]>,
-    listed: ReceiptVersion | undefined,
-  ): Remembered {
+  function oneText<T extends string>(text: T): T {
+    const one = (texts.get(text) ?? ownText(text)) as T;
+    if (texts.size < MAX_TEXTS) texts.set(one, one);
+    return one;
+  }
+
+  function toKnown(receipt: IndexedPart<(typeof MEMBERS)[number]>, listed: ReceiptVersion): Remembered {
     const { job, settingsHash, proof } = receipt;
     const ofJob = warnings.get(job) ?? new Warnings();
     warnings.set(job, ofJob);
     ofJob.add(receipt);
-    const name = `${proof} ${settingsHash}`;
-    const known = kinds.get(name) ?? { settingsHash, proof, sizeBytes: 0, tag: '' };
-    if (kinds.size < MAX_KINDS) kinds.set(name, known);
-    return listed ? { ...known, sizeBytes: listed.sizeBytes, tag: ownText(listed.tag) } : known;
-  }
-
-  /** The one text that this vessel's name is, not a part of the page of a list that it stood in. */
-  function nameOf(vessel: string): string {
-    const name = names.get(vessel) ?? ownText(vessel);
-    names.set(name, name);
-    return name;
+    const { sizeBytes, tag } = listed;
+    return { settingsHash: oneText(settingsHash), proof: oneText(proof), sizeBytes, tag: ownText(tag) };
   }
 
   /** Receipts of one date. One that cannot be read is not among them: its vessel-day is open, and says why it fails. */
@@ -112,14 +95,14 @@ export function createLedgerView(
     const unread: ListedVessel[] = [];
     for (const listed of await listVessels(store, job, date)) {
       const seen = before?.get(listed.vessel);
-      if (seen !== undefined && isSameReceipt(seen, listed)) now.set(nameOf(listed.vessel), seen);
+      if (seen !== undefined && isSameReceipt(seen, listed)) now.set(oneText(listed.vessel), seen);
       else if (vessels?.has(listed.vessel) !== false) unread.push(listed);
     }
     await forEachAtOnce(unread, GETS_AT_ONCE, async (listed) => {
       const receipt = await unlessDamaged(readReceipt(store, { job, vessel: listed.vessel, date }));
       if (receipt === undefined) return;
       const started = toMoment(receipt.startedAt);
-      now.set(nameOf(listed.vessel), toKnown({ ...receipt, started }, listed));
+      now.set(oneText(listed.vessel), toKnown({ ...receipt, started }, listed));
     });
     if (!isOnce) remember(name, now);
     return now;
@@ -131,7 +114,7 @@ export function createLedgerView(
       ...{ store, job, dates, members: MEMBERS, log, writeIndex: true },
       ...(vessels !== undefined && { vessels }),
       take: (receipt, listed) =>
-        found.get(receipt.date)!.set(nameOf(receipt.vessel), toKnown(receipt, isOnce ? undefined : listed)),
+        found.get(receipt.date)!.set(oneText(receipt.vessel), toKnown(receipt, listed)),
     });
     if (!isOnce) for (const [date, look] of found) remember(`${job}/${date}`, look);
     return found;

@@ -1,9 +1,10 @@
 /** Which days each vessel of a job has published, and which of them is the newest. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
+import { DataError } from '../../core/errors.ts';
 import type { Clock, Dataset, Job, Receipt, VesselDay } from '../../core/model/index.ts';
 import { addDays, datesBetween } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { orDamaged, unlessDamaged } from '../json.ts';
+import { orDamage, unlessDamaged } from '../json.ts';
 import { objectPrefix, parseDayFileKey } from '../keys.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
 
@@ -91,41 +92,32 @@ export async function lastListedDate(
 ): Promise<string | undefined> {
   for (const date of dates) {
     // A receipt that cannot be read says nothing against it.
-    const receipt = await orDamaged(readReceipt(store, { job, vessel, date }));
-    if (receipt === 'damaged' || (receipt !== undefined && receipt.unlisted !== true)) return date;
+    const receipt = await orDamage(readReceipt(store, { job, vessel, date }));
+    if (receipt instanceof DataError || (receipt !== undefined && receipt.unlisted !== true)) return date;
   }
   return undefined;
 }
 
-/** What a process knows of the newest published day of each vessel. */
 export type LastPublished = ReturnType<typeof createLastPublished>;
 
 /**
- * Others publish too. For days before the newest that is known that does no harm, since none of them follows from it: what
- * is known is kept for long. A later day could follow a smaller count than the one published in between: then it is looked
- * again. Only vessel-days that are at work at the same time, as many as there are in some seconds, share a look.
+ * Others publish too, and what follows a smaller count than the one published in between would be compared with the wrong one.
+ * So a look is shared only by vessel-days that are at work at the same time, as many as there are in some seconds.
  */
-const KNOWN_MS = 6 * 3_600_000;
 const LOOK_MS = 10_000;
 
-interface Known {
-  readonly atMs: number;
-  readonly receipt: Receipt | undefined;
-}
-
+/** What a vessel-day's series are compared with. */
 export function createLastPublished(store: ObjectStore, clock: Clock) {
-  /** By job and vessel: the last look, and the newest day that this process has published. */
-  const looks = new Map<string, { readonly atMs: number; readonly found: Promise<Known> }>();
-  const published = new Map<string, Known>();
+  /** The newest published day by job and vessel, and when it was looked for. */
+  const looks = new Map<string, { readonly atMs: number; readonly newest: Promise<Receipt | undefined> }>();
+  const nameOf = ({ job, vessel }: Pick<VesselDay, 'job' | 'vessel'>) => `${job}/${vessel}`;
   const read = (day: VesselDay) => unlessDamaged(readReceipt(store, day));
-  const isWithin = (known: { readonly atMs: number } | undefined, ms: number) =>
-    known !== undefined && clock.monotonicMs() - known.atMs < ms;
 
   /**
    * By its objects: they lie by vessel, and receipts by date. A day that was always empty has none. A receipt that cannot be
    * read hides none that can.
    */
-  async function look({ job, vessel }: VesselDay, atMs: number): Promise<Known> {
+  async function findNewest({ job, vessel }: VesselDay): Promise<Receipt | undefined> {
     const dates = new Set<string>();
     for await (const { key } of store.list(objectPrefix(job, vessel))) {
       const day = parseDayFileKey(key);
@@ -133,35 +125,29 @@ export function createLastPublished(store: ObjectStore, clock: Clock) {
     }
     for (const date of [...dates].sort().reverse()) {
       const receipt = await read({ job, vessel, date });
-      if (receipt !== undefined) return { atMs, receipt };
+      if (receipt !== undefined) return receipt;
     }
-    return { atMs, receipt: undefined };
+    return undefined;
   }
 
-  async function knownOf(vessel: string): Promise<Receipt | undefined> {
-    const [seen, own] = [await looks.get(vessel)?.found, published.get(vessel)];
-    const [one, other] = [seen, own].map((known) => (isWithin(known, KNOWN_MS) ? known : undefined));
-    return newerOf(one, other)?.receipt;
+  function keep(name: string, atMs: number, newest: Promise<Receipt | undefined>) {
+    looks.set(name, { atMs, newest });
+    newest.catch(() => looks.delete(name));
+    return newest;
   }
 
-  async function newestOf(day: VesselDay): Promise<Receipt | undefined> {
-    const vessel = `${day.job}/${day.vessel}`;
-    const known = await knownOf(vessel);
-    if (known !== undefined && known.date > day.date) return known;
-    if (!isWithin(looks.get(vessel), LOOK_MS)) {
-      const atMs = clock.monotonicMs();
-      const found = look(day, atMs);
-      looks.set(vessel, { atMs, found });
-      found.catch(() => looks.delete(vessel));
-    }
-    return knownOf(vessel);
+  function newestOf(day: VesselDay): Promise<Receipt | undefined> {
+    const nowMs = clock.monotonicMs();
+    const look = looks.get(nameOf(day));
+    if (look !== undefined && nowMs - look.atMs < LOOK_MS) return look.newest;
+    return keep(nameOf(day), nowMs, findNewest(day));
   }
 
   return {
     /**
      * The first of these that `isComparable` accepts, else the first that there is: the day's own receipt, that of the day
      * before, that of the vessel's newest day. Costs one request, mostly; where the day before has none a list of the
-     * vessel's objects and a receipt, which are remembered. A damaged receipt counts as none.
+     * vessel's objects and a receipt, which are remembered for some seconds. A damaged receipt counts as none.
      */
     async of(
       day: VesselDay,
@@ -175,17 +161,9 @@ export function createLastPublished(store: ObjectStore, clock: Clock) {
       return last !== undefined && isComparable(last) ? last : (own ?? before ?? last);
     },
     onPublished(receipt: Receipt): void {
-      const vessel = `${receipt.job}/${receipt.vessel}`;
-      const before = published.get(vessel);
-      const now = { atMs: clock.monotonicMs(), receipt };
-      published.set(vessel, newerOf(isWithin(before, KNOWN_MS) ? before : undefined, now)!);
+      const look = looks.get(nameOf(receipt));
+      const later = (found: Receipt | undefined) => (found && found.date > receipt.date ? found : receipt);
+      if (look !== undefined) keep(nameOf(receipt), look.atMs, look.newest.then(later));
     },
   };
-}
-
-/** By date; of the same day what became known last. */
-function newerOf(a: Known | undefined, b: Known | undefined): Known | undefined {
-  const [first, second] = [a?.receipt?.date ?? '', b?.receipt?.date ?? ''];
-  if (first === second) return (a?.atMs ?? 0) > (b?.atMs ?? 0) ? a : b;
-  return first > second ? a : b;
 }

@@ -1,8 +1,7 @@
 /** What the ledger says of a job's vessel-days: which are done, and which are to be exported. */
 import type { ApiVersion, Clock, Job, Log, VesselDay } from '../../core/model/index.ts';
 import { datesBetween } from '../../core/model/index.ts';
-import type { DayRange, PlannedDay, ReceiptSettings } from '../../core/plan/due.ts';
-import { planVesselDays } from '../../core/plan/due.ts';
+import { type DayRange, type PlannedDay, planVesselDays, type ReceiptSettings } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { IndexedMember } from './indexed-receipt.ts';

@@ -7,7 +7,7 @@ import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, messageOf } from '../../core/errors.ts';
 import { type Log, type Receipt, silentLog, systemClock, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { orDamaged } from '../json.ts';
+import { orDamage } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey, receiptKey } from '../keys.ts';
 import { listReceipts, readReceipt } from '../ledger/ledger.ts';
 import type { AddFile } from '../table/actions.ts';
@@ -50,16 +50,17 @@ export async function expectLog(
 ): Promise<void> {
   if (view.version >= 0) return;
   for await (const { day } of listReceipts(store, job)) {
-    const receipt = await orDamaged(readReceipt(store, day));
+    const receipt = await orDamage(readReceipt(store, day));
     if (receipt === undefined) continue;
-    if (receipt === 'damaged' ? !(await hasFile(store, day)) : !receipt.object && !receipt.table) continue;
+    if (receipt instanceof DataError ? !(await hasFile(store, day)) : !receipt.object && !receipt.table)
+      continue;
     // Another process may have made the table since, and published.
     await view.refresh();
     if (view.version >= 0) return;
     throw damagedLog(
       logKeyPrefix(job),
       'no log',
-      receipt === 'damaged'
+      receipt instanceof DataError
         ? `one: ${receiptKey(day)} cannot be read, and its vessel-day has a file`
         : `one: ${receiptKey(day)} says that the job has published`,
     );

@@ -8,12 +8,10 @@ import { CommitFailedError } from '../../core/errors.ts';
 import { uniqueId } from '../../core/unique-id.ts';
 import { PARQUET_MAGIC, PlainFile, rowAdder, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { ObjectStore, PartRef } from '../../store/store.ts';
-import type { Action, AddFile } from './actions.ts';
-import { wireForm } from './actions.ts';
+import { type Action, type AddFile, wireForm } from './actions.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
-import type { TableLogPorts } from './table-log.ts';
-import { isBelowCheckpoint, readLastCheckpoint } from './table-log.ts';
+import { isBelowCheckpoint, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 import type { TableState } from './table-state.ts';
 
 /** Actions of a row group: some 10 MB and a tenth of a second while they are encoded. */

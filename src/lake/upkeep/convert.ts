@@ -13,14 +13,13 @@
  * way then adds files under the names that they have anyhow, or comes to a version that is taken.
  */
 
-import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
+import { ConfigError, DataError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
 import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
 import { uniqueId } from '../../core/unique-id.ts';
-import type { ObjectStore, Version } from '../../store/store.ts';
-import { expectConditionalPut } from '../../store/store.ts';
+import { expectConditionalPut, type ObjectStore, type Version } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
-import { jsonBytes, orDamaged } from '../json.ts';
+import { jsonBytes, orDamage } from '../json.ts';
 import { LAKE_KEY, objectPrefix } from '../keys.ts';
 import { hasContent, type LakeFile, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
@@ -128,7 +127,7 @@ async function endClaims(ports: UpkeepPorts): Promise<void> {
     const days = (await claimedDays(store)).filter((day) => !unreadable.has(formatVesselDay(day)));
     for (const day of days) {
       signal.throwIfAborted();
-      if ((await orDamaged(readReceipt(store, day))) !== 'damaged') {
+      if (!((await orDamage(readReceipt(store, day))) instanceof DataError)) {
         const alive = await endClaim(ports, day);
         if (alive !== undefined) live.push(alive.message);
       } else if ((await findClaims(store, day)).some(({ file }) => file && isLive(file, ports)))

@@ -8,10 +8,11 @@
  * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
  * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
+import { DataError } from '../../core/errors.ts';
 import { type Clock, silentLog, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { findClaims } from '../claims/claims.ts';
-import { orDamaged } from '../json.ts';
+import { orDamage } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { tablePath } from '../publish/table-files.ts';
@@ -115,8 +116,8 @@ function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
 
 /** A receipt's object that its table does not have is damage, which verify finds, and no garbage. One that cannot be read may name any. */
 async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<boolean> {
-  const receipt = await orDamaged(readReceipt(store, day));
-  return receipt === 'damaged' || receipt?.object?.key === key;
+  const receipt = await orDamage(readReceipt(store, day));
+  return receipt instanceof DataError || receipt?.object?.key === key;
 }
 
 async function findRemovable(

@@ -1,7 +1,4 @@
-/**
- * Runs and deltas of Parquet pages. Every function is bounded by the bytes of its page and by the number of values that its header
- * says, which has been checked, and throws a PageFault where the bytes end first.
- */
+/** Runs and deltas of pages. Bounded by the bytes of the page and the checked number of its values; throws PageFault where the bytes end first. */
 
 /** What is wrong with a page, before its place is known. */
 export class PageFault extends Error {}

@@ -38,10 +38,7 @@ interface ParquetFooter {
   readonly keyValues: ReadonlyMap<string, string>;
 }
 
-/**
- * Read the footer, which must have the columns asked for, and check it; `maxUncompressedBytes` of them all together. Throws DataError
- * `body-truncated`, `bad-parquet`, or `page-too-large` where more is claimed than is decoded at once.
- */
+/** Read and check the footer; `maxUncompressedBytes` of all columns together. Throws DataError `body-truncated`, `bad-parquet` or `page-too-large`. */
 export function readParquetFooter(
   body: Uint8Array,
   questions: readonly ColumnQuestion[],

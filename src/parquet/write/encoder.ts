@@ -7,10 +7,7 @@ import type { Arena } from './encode-row-group.ts';
 export interface Encoder {
   /** Rows will come, so many if that is known: let a thread load what encodes them meanwhile, which takes a third of a second. */
   prepare(rows: number | undefined): void;
-  /**
-   * Takes the job's gathered rows over; the answer gives them back. Throws FatalError `encode-failed`,
-   * RetriableError `encode-worker-died`, CancelledError after `close`.
-   */
+  /** Takes the rows over, and gives them back. Throws FatalError `encode-failed`, RetriableError `encode-worker-died`, CancelledError once closed. */
   encode<Job extends EncodeJob>(job: Job): Promise<EncodeAnswer<Job>>;
   /** Ends the workers; jobs that still wait are rejected. May be called twice. */
   close(): Promise<void>;

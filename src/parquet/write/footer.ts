@@ -76,10 +76,7 @@ function readTails(groups: readonly SplicedRowGroup[]): {
   return { first, placed, bodiesEnd };
 }
 
-/**
- * The end of a file that begins with `PARQUET_MAGIC` and the bodies of `groups`. Throws FatalError `footer-schema-mismatch` when groups of
- * different columns are mixed, RangeError without any group.
- */
+/** The end of a file of these groups. Throws FatalError `footer-schema-mismatch` where their columns differ, RangeError without any group. */
 export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
   const { first, placed, bodiesEnd } = readTails(groups);
   const indexes = createByteSink();

@@ -5,10 +5,7 @@ import { checkRowGroup, splitParquetFile } from './parquet-tail.ts';
 import { rankSeries } from './series-ranks.ts';
 import { createTable, setValue, type TableValue, tableNulls } from './table.ts';
 
-/**
- * One row a series, every field a column, sorted by time series id; times are 0. Throws RangeError without any series (such a day has
- * no object), and what the encoder throws; without one, encodes in the calling thread.
- */
+/** One row a series, every field a column, sorted by time series id; times are 0. Throws RangeError without any series, and what the encoder throws. */
 export async function encodeMetadata(
   series: readonly SeriesMetadata[],
   encoder: Encoder = createEncoder({ threads: 0 }),

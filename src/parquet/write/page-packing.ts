@@ -59,10 +59,7 @@ const TIGHT_SHARE = 0.75;
 /** Of all pages together. */
 const MIN_SAVED = 0.005;
 
-/**
- * Random differences leave nothing to zstd, and mostly fill the largest page; those of series that are read at fixed steps take no
- * bits but for the heads of their blocks. So pages that are much tighter than the probe are compressed where that pays.
- */
+/** Random differences, of which the largest page is full, leave nothing to zstd; those of fixed steps are all heads of blocks, and much tighter. */
 function tightPacker(pages: readonly Page[], probe: Page, pack: Packer): Packer {
   const mostPerRow = (TIGHT_SHARE * probe.bytes.length) / probe.rows;
   const tight = pages.filter(({ bytes, rows }) => bytes.length < mostPerRow * rows).map(({ bytes }) => bytes);

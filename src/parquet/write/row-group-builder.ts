@@ -11,19 +11,13 @@ export interface RowGroupBuilder<Batch> {
   readonly rows: number;
   /** Of the newest row appended and not dropped, sealed or not. */
   readonly lastTimestampMicros: number | undefined;
-  /**
-   * Copy rows `[fromRow, toRow)` of a batch, all or none. Throws DataError `timestamp-order`, `too-many-at-once` when one instant has so
-   * many that no row group can hold them, and what the dataset's values can fail with.
-   */
+  /** Copy rows `[fromRow, toRow)`, all or none. Throws DataError `timestamp-order`, `too-many-at-once` (of one instant), and of the dataset's values. */
   append(batch: Batch, fromRow: number, toRow: number): void;
   /** Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them. */
   dropFrom(timestampMicros: number): number;
   /** Rows up to the first timestamp change at or after `rowGroupRows` rows, or `rowGroupTextBytes` of text; 0 while it is not known. */
   sealableRows(): number;
-  /**
-   * Take the first `rows` out, at once, so that appending may go on; sort, encode and check them. Throws FatalError `encode-failed` and
-   * `encode-check-failed`, and what the encoder throws.
-   */
+  /** Take the first `rows` out at once; sort, encode, check them. Throws FatalError `encode-failed`, `encode-check-failed`, and as the encoder. */
   seal(rows: number): Promise<EncodedRowGroup>;
   /** Give the memory back. Rows being encoded still come out. */
   close(): Promise<void>;

@@ -179,10 +179,7 @@ export interface OrderedColumn {
   readonly set: Uint8Array;
 }
 
-/**
- * Of statistics: what the readings in the windows come to, as far as their columns (by aggregation) tell it. No series is told of where
- * a change of its values could not be seen: with neither sum nor mean, or with JSON whose first and last values are exported.
- */
+/** Of statistics, as far as their columns tell it. Left out: series of which a change could not be seen, without sum and mean, or with JSON's edges. */
 export function windowValues(first: Int32Array, columns: ReadonlyMap<string, OrderedColumn>): RankValues[] {
   const counts = columns.get('count');
   if (counts === undefined || !(columns.has('sum') || columns.has('mean'))) return [];

@@ -22,9 +22,7 @@ export interface LakePorts {
 
 type SnapshotPorts = Pick<LakePorts, 'store' | 'log'>;
 
-/**
- * Every series of the newest snapshots, with its last reading unless `days` is 0. Throws ConfigError `no-metadata-job`, RetriableError `no-series`.
- */
+/** Every series of the newest snapshots, with its last reading unless `days` is 0. Throws ConfigError `no-metadata-job`, RetriableError `no-series`. */
 export async function listLakeSeries(
   ports: LakePorts,
   vessel: string | undefined,
@@ -130,8 +128,8 @@ export async function readSeriesOf(
 }
 
 /**
- * Whose series a job exports. Of one that discovers its vessels: those that the ledger knows, but for those that had
- * left when the job last published. Snapshots are written only when something has changed: there every vessel stays.
+ * Whose series a job exports; where it discovers its vessels: those of the ledger that had not left when it last published. Snapshots are written
+ * only when something has changed, so there every vessel stays.
  */
 function membersOf({ dataset, vessels }: Job, lastDates: ReadonlyMap<string, string>): ReadonlySet<string> {
   if (!('discover' in vessels)) return new Set(vessels);
@@ -167,10 +165,7 @@ type LakeReading = { readonly readings: number } & Pick<SeriesEntry, 'lastMicros
 /** Details are small, and each is a request of its own. */
 const DETAILS_AT_ONCE = 8;
 
-/**
- * Time series id → its last reading. `lastDates`: of each job, vessel → date of its newest receipt. Windows of statistics
- * are no readings. Of series in several jobs the newest counts.
- */
+/** Last readings by time series id, of several jobs the newest; windows of statistics are none. `lastDates`: vessel → date of its newest receipt. */
 async function lastLakeReadings(
   ports: SnapshotPorts,
   lastDates: ReadonlyMap<Job, ReadonlyMap<string, string>>,

@@ -2,13 +2,8 @@
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { HttpStatusError, RetriableError } from '../../core/errors.ts';
 import type { Clock, Job, Log, TimeRange } from '../../core/model/index.ts';
-import {
-  FLAT_DOMAINS,
-  MAX_SERIES,
-  MICROS_PER_DAY,
-  MICROS_PER_MILLI,
-  vesselOf,
-} from '../../core/model/index.ts';
+import { FLAT_DOMAINS, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI } from '../../core/model/time.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
@@ -41,9 +36,8 @@ const EVERY_VESSEL = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
 const ANY_VESSEL = '*';
 
 /**
- * Every series of a vessel, or of all vessels, that the service names in its usual domains or in those of the jobs, or
- * by `select` where that is given. Throws RetriableError `no-series`, DataError `too-many-series`, and what the client
- * throws.
+ * Every series of a vessel, or of all, in the usual domains and those of the jobs, or by `select`. Throws RetriableError `no-series`, DataError
+ * `too-many-series`, and what the client throws.
  */
 export async function listServiceSeries(
   ports: CataloguePorts,

@@ -1,7 +1,4 @@
-/**
- * DuckDB with the views of a lake. A lake in a folder is read where it is; of one elsewhere, each query's objects are
- * fetched first: those that its conditions on vessel, date and timestamp leave. Nothing is written, nothing else is read.
- */
+/** DuckDB with the views of a lake: in a folder as it is; elsewhere the objects that a query's conditions leave are fetched. Nothing else is read. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';

@@ -18,10 +18,7 @@ const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
 /** What of a lake can be asked: jobs with objects, jobs that were never published, and jobs with receipts. */
 export type LakeSources = Awaited<ReturnType<typeof findSources>>;
 
-/**
- * One job per dataset: the one that is named, the only one, or the one that is called like its dataset. `named` is part
- * of `jobs`. Throws ConfigError `usage` where that does not decide.
- */
+/** One job per dataset: the named one (`named` is part of `jobs`), the only one, or its namesake. Throws ConfigError `usage` where none decides. */
 export async function findSources(
   store: Pick<ObjectStore, 'list'>,
   jobs: readonly Job[],

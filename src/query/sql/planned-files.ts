@@ -1,7 +1,4 @@
-/**
- * Files of a lake that DuckDB cannot find by a pattern, because they are elsewhere or because a table's log says which
- * they are: empty ones while a query is planned, then those that it needs, fetched where they are not here.
- */
+/** Files that no pattern finds, for they are elsewhere or a table's log names them: empty ones while a query is planned, then those that it needs. */
 import { copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachAtOnce } from '../../core/concurrency.ts';
@@ -15,10 +12,7 @@ import { createFetchedObjects, type LakeObject } from './fetched-objects.ts';
 import { type ListedLake, listLakeObjects } from './lake-sources.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
 
-/**
- * A folder of a job that nobody asks: without it, DuckDB would see that all files are of the job that is asked, and its plan
- * would not say which job a scan is of.
- */
+/** A job that nobody asks: without it, DuckDB would see that all files are of one job, and its plan would not say which job a scan is of. */
 const DECOY_JOB = 'job=.none';
 
 interface PlannedOptions {
@@ -129,18 +123,14 @@ async function fillTable(
 const LINKS_AT_ONCE = 16;
 
 /**
- * Empty files in the places of objects, for a query to be planned over. Tens of thousands of folders would take many seconds
- * to make and to remove, and most vessels have the same dates: so the dates are links to one folder with one empty file, and
- * vessels are links to the folder of their dates. `dir`: a folder of its own. `templates`: by job, an empty file.
+ * Empty files for a query to be planned over. Tens of thousands of folders would take seconds, and most vessels have the same dates: so dates are links to
+ * one folder with one empty file, and vessels links to the folder of their dates. `templates`: by job, an empty file.
  */
 export function createEmptyFiles(dir: string, templates: ReadonlyMap<string, string>) {
   let made = 0;
   let placed: { readonly what: string; readonly folder: string } | undefined;
   return {
-    /**
-     * Put `<folder>/job=…/vessel=…/date=…/empty.parquet` in the place of each vessel-day, and nothing else; the folder. What
-     * was placed before is kept where it is the same, else it goes.
-     */
+    /** Put `<folder>/job=…/vessel=…/date=…/empty.parquet` in the place of each vessel-day, and nothing else; what is there already is kept. */
     async place(days: readonly VesselDay[], signal: AbortSignal) {
       const vessels = datesOfVessels(days);
       const what = JSON.stringify(vessels);

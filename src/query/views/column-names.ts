@@ -19,9 +19,8 @@ interface Naming {
 }
 
 /**
- * A column name for each of the distinct names; no column is made twice, or like one that is `taken`, however an engine
- * folds letters: all of them are small. Where several names want the same, or one is too long, an ending made of the name
- * itself tells them apart: it stays the same whatever others there are.
+ * A column name for each of the distinct names, all in small letters, none made twice or `taken`. Names that want the same, or are too long, get an
+ * ending made of the name itself, which stays the same whatever others there are.
  */
 export function columnNames(
   names: readonly string[],

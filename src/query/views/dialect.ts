@@ -1,7 +1,4 @@
-/**
- * What differs between the engines that read a lake, as data and small functions; what is alike stands in the files of
- * the views. Nothing here reads a lake: a view is a text.
- */
+/** What differs between the engines, as data and small functions; what is alike is in the files of the views. A view is a text: no lake is read here. */
 import { joinSql, type Spelling, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Dataset, Layout } from '../../core/model/index.ts';
 import type { Column } from '../../parquet/write/columns.ts';
@@ -131,7 +128,7 @@ export const RECEIPT_COLUMNS: readonly {
   { name: 'first_timestamp', path: ['firstTimestamp'], type: 'timestamp' },
   { name: 'last_timestamp', path: ['lastTimestamp'], type: 'timestamp' },
   { name: 'size_bytes', path: ['object', 'sizeBytes'], type: 'long' },
-  { name: 'warning', path: ['warning', 'kind'], type: 'text' },
+  { name: 'warning', path: ['remark', 'kind'], type: 'text' },
   { name: 'finished_at', path: ['finishedAt'], type: 'timestamp' },
 ];
 

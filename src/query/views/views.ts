@@ -1,16 +1,8 @@
 /** The views of a lake in the order in which they build on each other; `coverage`, `readings` and `windows` are spelled here. */
 import { comment, commentText, joinSql, type Sql, sql, yamlText } from '../../core/duckdb/sql-text.ts';
 import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
-import {
-  type Dialect,
-  relation,
-  type SelectItem,
-  type Source,
-  selectList,
-  type View,
-  type ViewedLake,
-  withoutVessel,
-} from './dialect.ts';
+import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';
+import { relation, selectList, withoutVessel } from './dialect.ts';
 import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { seriesView } from './series.ts';
 import { type WideOptions, wideView } from './wide.ts';

@@ -29,10 +29,7 @@ const FIXED = ['vessel', 'date', 'timestamp'] as const;
 /** Engines take scripts of some hundred thousand characters, in which a name stands twice. */
 const MAX_TAG_CHARS = 1_000;
 
-/**
- * A column for each name; series of one vessel that share a name have a column each. Throws ConfigError `usage` for a
- * name that no series has, and where there is no column, or are too many. `warnings`: what is odd about them, for people.
- */
+/** A column for each name; series of one vessel that share a name have one each. Throws ConfigError `usage` for an unknown name, no or too many columns. */
 export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumns) {
   const byTag = Map.groupBy(series, ({ tag }) => tag);
   const warnings: string[] = [];

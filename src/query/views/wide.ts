@@ -22,9 +22,8 @@ export const MAX_HELD_WINDOWS = 999;
 const KEYS = ['vessel', 'date', 'time_series_id', 'tag'] as const;
 
 /**
- * Numbers only: a series of texts has an empty column. A row is there where one of the series has a value. The
- * time-weighted mean holds each reading until the next one of its series, but not beyond `holdMicros` nor the end of
- * its day, cuts that at the edges of windows, and weighs values by these times.
+ * A series of texts has an empty column; a row is where any series has a value. The time-weighted mean holds a reading until the next of its series, at
+ * most `holdMicros` and to the end of its day, cuts that at the edges of windows, and weighs values by these times.
  */
 export function wideView(d: Dialect, lake: ViewedLake, options: WideOptions): View {
   const q = d.quote;

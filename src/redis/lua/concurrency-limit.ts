@@ -1,8 +1,8 @@
-import { MEMBERS } from './members.ts';
+import { GROWN, MEMBERS } from './members.ts';
 
 /** One exchange with the concurrency limit. Slots are a sorted set, scored by the time they run out. */
 export const concurrencyLimitScript = (now: string): string => `
-${now}${MEMBERS}
+${now}${MEMBERS}${GROWN}
 local slots = KEYS[5]
 local reply = { granted = 0, lost = 0, slow = false, fresh = false }
 

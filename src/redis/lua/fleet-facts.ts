@@ -1,3 +1,5 @@
+import { GROWN } from './members.ts';
+
 /**
  * What processes of a fleet tell of themselves, and how it is looked at. Keys: seen (processes by when they were heard
  * of last), reports, requests, facts. Whoever can write to Redis may have put anything there: what is of another type
@@ -73,11 +75,10 @@ return 1
 
 /**
  * One look at the fleet, as JSON of `LookAnswer`. Behind the keys of the facts come those of the limits: state, seen, limits
- * and leases of the concurrency limit, then state, seen and limits of the rate limit. What has grown since is reckoned by
- * who asks.
+ * and leases of the concurrency limit, then state, seen and limits of the rate limit.
  */
 export const fleetLookScript = (now: string): string => `
-${now}
+${now}${GROWN}
 local want = cjson.decode(ARGV[1])
 local seen, reports, requests, facts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
@@ -140,5 +141,14 @@ local function lookAt(state, members, limits)
 end
 local cap, pace = lookAt(KEYS[5], KEYS[6], KEYS[7]), lookAt(KEYS[9], KEYS[10], KEYS[11])
 cap.inFlight = read('ZCOUNT', KEYS[8], cap.timeMs, '+inf') or 0
+if cap.current then
+  local changed, setting = cap.changed or cap.timeMs, cap.setting or math.huge
+  cap.current = grownConcurrency(math.floor(cap.current), changed, setting, cap.timeMs, want.recoverMs)
+end
+if pace.rate then
+  local changed, setting = pace.changed or pace.timeMs, pace.setting or math.huge
+  local rate = grownRate(pace.rate, pace.forgetAt or math.huge, changed, setting, pace.timeMs, want.rateRules)
+  pace.rate = rate < math.huge and rate or nil
+end
 return cjson.encode({ nowMs = now, processes = processes, requests = counts, facts = told, cap = cap, pace = pace })
 `;

@@ -64,8 +64,10 @@ local function leave() redis.call('ZREM', line, ask.process) end
 local function keep()
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ask.keepMs) end
 end
+`;
 
--- The limits as they have grown since they were lowered, and when they changed: as core/model/limit-rules.ts has it.
+/** The limits as they have grown since they were lowered, and when they changed: as core/model/limit-rules.ts has it. */
+export const GROWN = `
 local function grownConcurrency(current, changed, limit, now, recoverMs)
   local steps = math.max(0, math.floor((now - changed) / recoverMs))
   return math.min(limit, current + steps), changed + steps * recoverMs

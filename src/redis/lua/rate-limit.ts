@@ -1,8 +1,8 @@
-import { MEMBERS } from './members.ts';
+import { GROWN, MEMBERS } from './members.ts';
 
 /** One exchange with the rate limit: a turn, turns taken while there was none, or a slow-down. JSON: -1 is none. */
 export const rateLimitScript = (now: string): string => `
-${now}${MEMBERS}
+${now}${MEMBERS}${GROWN}
 local turns = KEYS[5]
 local none = -1
 local reply = { granted = false, waitMs = 0 }

@@ -1,7 +1,6 @@
 /** What several variables say together. */
 import type { Settings, VariableName } from './variables.ts';
 
-/** Where spans are sent. */
 export interface TracingSettings {
   readonly url: string;
   /** They may hold secrets. A function where they may change. */

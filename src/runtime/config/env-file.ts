@@ -5,7 +5,6 @@ import { cleanForeignText } from '../../core/model/index.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
 import { type EnvFile, type Environment, holdsSecret } from './environment.ts';
 
-/** Read where no other file is named. */
 export const ENV_FILE = '.env';
 const MAX_FILE_BYTES = 256 << 10;
 const NAME = /^[A-Za-z_][\w.-]*$/;

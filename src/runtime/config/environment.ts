@@ -8,10 +8,8 @@ import { FORMER_VARIABLES, type Settings, VARIABLES, type VariableName } from '.
 
 export type { Environment };
 
-/** What was taken from a file of settings. */
 export interface EnvFile {
   readonly path: string;
-  /** The variables that came from there. */
   readonly names: ReadonlySet<string>;
   /** What is worth a word, and stops nothing. */
   readonly warnings: readonly string[];
@@ -140,7 +138,6 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
 }
 
 const AWS_SECRETS = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
-/** Secrets that are no settings of ours. */
 const OTHER_SECRETS = [...AWS_SECRETS, 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
 
 /** Is the value of a variable one, or does it have one in it? */

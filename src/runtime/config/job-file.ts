@@ -4,7 +4,6 @@ import { AGGREGATIONS, isDate, MICROS_PER_DAY, MICROS_PER_HOUR, VESSEL_ID } from
 import { cronFault } from '../../core/plan/firings.ts';
 
 const DURATION = /^(\d{1,6})(m|h|d)$/;
-/** Units of durations such as `6h`. */
 export const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** `90m`, `6h` or `14d` in milliseconds; undefined when it is none of these. */
@@ -21,7 +20,6 @@ export function windowMicros(literal: string): number | undefined {
   return MICROS_PER_DAY % micros === 0 && micros <= 24 * MICROS_PER_HOUR ? micros : undefined;
 }
 
-/** Of `reconcile`. */
 const DEFAULT_LOOKBACK = '14d';
 const duration = z.string().regex(DURATION, 'expected a duration such as 90m, 6h or 14d');
 const timezone = z.string().refine(isTimeZone, 'expected a time zone such as UTC or Europe/Oslo');
@@ -98,7 +96,6 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** What a file says that keeps to it. */
 export type JobFile = z.infer<typeof JOB_FILE>;
 
 /** What breaks them, as far as fields can be understood: all faults of a file are named at once. `path` is for messages. */

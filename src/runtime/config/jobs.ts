@@ -15,7 +15,6 @@ export interface ReadJobs {
   readonly faults: readonly string[];
 }
 
-/** Every job of a folder, by name. */
 export function readJobs(folder: string): ReadJobs {
   let names: string[];
   try {
@@ -54,7 +53,6 @@ function firstFew(faults: readonly string[], path: string): string[] {
 /** What a job file says, as an object. */
 export type JobDefinition = z.input<typeof JOB_FILE>;
 
-/** Jobs by name, each as its file would define it. */
 export function defineJobs(definitions: Readonly<Record<string, JobDefinition>>): ReadJobs {
   const read = Object.entries(definitions).map(([name, definition]) =>
     // JSON is YAML.

@@ -60,7 +60,6 @@ interface SecretAddress {
   readonly url: URL;
 }
 
-/** Addresses to which a secret is sent. */
 function* secretAddresses(settings: Partial<Settings>, env: Environment): Generator<SecretAddress> {
   const { QUERY_BASE_URL, QUERY_AUTH_URL, NOTIFY_URL, WEB_OIDC_ISSUER, REDIS_URL, LAKE_URL } = settings;
   const of = (name: VariableName, text: string) => ({ name, setting: name, url: new URL(text) });

@@ -55,7 +55,6 @@ export const oneOf = <const T extends readonly string[]>(names: T) =>
   kind(`one of ${names.join(', ')}`, z.enum(names));
 const flag = z.enum(['0', '1', 'true', 'false']).transform((value) => value === '1' || value === 'true');
 export const FLAG = kind('0 or 1', flag);
-/** Part of the names of keys in Redis. */
 export const REDIS_NAME = kind('letters, digits and . _ - (at most 64)', text.regex(/^[\w.-]{1,64}$/));
 export const headerName = (example: string) =>
   kind(
@@ -137,7 +136,6 @@ export const HEADERS = kind(
   }),
 );
 
-/** '' where it is not encoded right. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);

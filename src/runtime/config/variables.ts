@@ -59,12 +59,12 @@ const TABLE = {
   LAKE_URL: v.needed(LAKE_URL, 'where the lake is'),
   LAKE_LAYOUT: v.optional(
     v.oneOf(LAYOUTS),
-    'how a new lake is laid out: files to be read as they lie there, or a Delta table for each job (not set: as the lake is, plain for a new one)',
+    'layout of a new lake: plain Parquet files, or a Delta table for each job (not set: the layout that the lake has; plain for a new one)',
   ),
-  S3_SSE: v.optional(S3_SSE, 'how a store of S3 encrypts what is written (not set: as the bucket says)'),
+  S3_SSE: v.optional(S3_SSE, 'how an S3 store encrypts new objects (not set: by the rule of the bucket)'),
   S3_SSE_KMS_KEY_ID: v.optional(
     v.NOT_EMPTY,
-    'key of the key management service for aws:kms: its id, ARN or alias (not set: that of the bucket)',
+    'key of the key management service for aws:kms: its id, ARN or alias (not set: the key of the bucket)',
   ),
   REDIS_URL: {
     ...v.optional(
@@ -73,124 +73,121 @@ const TABLE = {
     ),
     fromFile: true,
   },
-  REDIS_PASSWORD: v.secret(v.NOT_EMPTY, 'password for Redis, where REDIS_URL holds none'),
-  REDIS_PREFIX: v.preset(v.REDIS_NAME, 'vessel-export', 'what the name of every key in Redis begins with'),
+  REDIS_PASSWORD: v.secret(v.NOT_EMPTY, 'password for Redis, if REDIS_URL has none'),
+  REDIS_PREFIX: v.preset(v.REDIS_NAME, 'vessel-export', 'prefix of every key in Redis'),
   WORKER_CONCURRENCY: v.preset(
     v.POSITIVE,
     () => String(availableParallelism() * 2),
-    'vessel-days at once in a process',
+    'vessel-days that a process exports at once',
   ),
   HTTP_HOST: v.preset(
     v.kind('a host name or an address', z.string().regex(/^[\w.:-]+$/)),
     '127.0.0.1',
-    'where schedule and worker answer for health and metrics, and serve the page',
+    'address on which schedule and worker serve health, metrics and the page',
   ),
-  HTTP_PORT: v.preset(v.PORT, '9464', 'its port (0: a free one)'),
-  PUBLIC_URL: v.optional(v.ORIGIN, 'address under which people open the page'),
+  HTTP_PORT: v.preset(v.PORT, '9464', 'port for health, metrics and the page (0: a free one)'),
+  PUBLIC_URL: v.optional(v.ORIGIN, 'address at which users open the page'),
   TRUSTED_PROXY: v.optional(
     v.NETWORKS,
-    'proxies in front of HTTP_PORT: their X-Forwarded-For and WEB_USER_HEADER are believed',
+    'proxies in front of HTTP_PORT whose X-Forwarded-For and WEB_USER_HEADER are trusted',
   ),
   WEB_READ_PASSWORD: v.secret(
-    v.atLeastChars(12, ', or not set: open where HTTP_HOST is this machine alone, else not served'),
-    'password with which one may look at the page',
+    v.atLeastChars(12, ', or not set: open if HTTP_HOST is a loopback address, otherwise not served'),
+    'password to view the page',
   ),
   WEB_ACT_PASSWORD: v.secret(
-    v.atLeastChars(12, ' and not WEB_READ_PASSWORD, or not set: nobody acts by a password'),
-    'password with which one may act by the page, and look at it',
+    v.atLeastChars(12, ' and not WEB_READ_PASSWORD, or not set: no actions with a password'),
+    'password to view the page and to act on it',
   ),
   WEB_USER_HEADER: v.optional(
     v.headerName('X-Forwarded-User'),
-    'header in which a proxy of TRUSTED_PROXY names who asks',
+    'header in which a proxy of TRUSTED_PROXY names the user',
   ),
   WEB_GROUPS_HEADER: v.optional(
     v.headerName('X-Forwarded-Groups'),
-    'header in which it names their groups, separated by commas',
+    "header in which it names the user's groups, separated by commas",
   ),
   WEB_OIDC_ISSUER: v.optional(
     v.webUrl(', as the provider calls itself', true),
-    'OpenID provider at which people sign in with their own names',
+    'OpenID provider at which users sign in',
   ),
   WEB_OIDC_CLIENT_ID: v.optional(
     v.NOT_EMPTY,
-    'client id there; its redirect URI is PUBLIC_URL/api/session/provider/return',
+    'client id at the provider; its redirect URI is PUBLIC_URL/api/session/provider/return',
   ),
-  WEB_OIDC_CLIENT_SECRET: v.secret(v.atLeastChars(12), 'client secret there'),
-  WEB_OIDC_SCOPE: v.preset(SCOPES, 'openid profile email', 'what is asked of the provider'),
+  WEB_OIDC_CLIENT_SECRET: v.secret(v.atLeastChars(12), 'client secret at the provider'),
+  WEB_OIDC_SCOPE: v.preset(SCOPES, 'openid profile email', 'scopes that are requested from the provider'),
   WEB_OIDC_NAME_CLAIM: v.preset(
     v.claimName(),
     'preferred_username',
-    'claim that is the name of who has signed in; the log has it',
+    'claim with the name of the signed-in user, for the log',
   ),
   WEB_OIDC_GROUPS_CLAIM: v.preset(
     v.claimName(': a text or a list of them'),
     'groups',
-    'claim that is held against WEB_READ_GROUPS and WEB_ACT_GROUPS',
+    'claim with the groups that are compared with WEB_READ_GROUPS and WEB_ACT_GROUPS',
   ),
   WEB_READ_GROUPS: v.optional(
     v.groupNames('all of them'),
-    'who of those that provider or proxy names may look at the page: these groups',
+    'groups, from provider or proxy, that may view the page',
   ),
   WEB_ACT_GROUPS: v.optional(
     v.groupNames('none of them'),
-    'who of them may act by the page, and look at it: these groups',
+    'groups, from provider or proxy, that may view the page and act on it',
   ),
   NOTIFY_URL: v.secret(
-    v.webUrl(', or not set: nobody is told'),
-    'where the scheduler sends a message when something goes wrong, and when it is over',
+    v.webUrl(', or not set: no messages'),
+    'address to which the scheduler sends a message when something goes wrong, and when it is resolved',
   ),
   NOTIFY_SECRET: v.secret(
     v.atLeastChars(16, ', or not set: not signed'),
-    'key with which these messages are signed (HMAC-SHA256)',
+    'key that signs these messages (HMAC-SHA256)',
   ),
   NOTIFY_FORMAT: v.preset(
     v.kind('json or text', z.enum(['json', 'text'])),
     'json',
-    'what is sent: all that is known, or only the text that chats show',
+    'format of these messages: all facts, or only the text that chats show',
   ),
-  NOTIFY_NIGHT_BY: v.preset(v.TIME_OF_DAY, '12:00', 'UTC time at which the day before has to be in the lake'),
+  NOTIFY_NIGHT_BY: v.preset(v.TIME_OF_DAY, '12:00', 'UTC time by which the previous day must be in the lake'),
   NOTIFY_LATE_DAYS: v.preset(
     v.COUNT,
     '20',
-    'vessel-days with late data that a look-back may find before somebody is told',
+    'vessel-days with late data that a look-back may find without a message',
   ),
   // Names and meanings are OpenTelemetry's.
   OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(
     v.webUrl(' such as http://collector:4318, or not set: nothing is traced'),
-    'collector that traces are sent to, by OTLP over http/protobuf (/v1/traces is added)',
+    'collector that receives traces, by OTLP over http/protobuf (/v1/traces is added)',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: v.optional(
     v.webUrl(' such as http://collector:4318/v1/traces'),
-    'the same as a whole address, to which nothing is added',
+    'the same as a complete address, to which nothing is added',
   ),
-  OTEL_EXPORTER_OTLP_HEADERS: v.secret(v.HEADERS, 'headers that are sent along with traces, such as a key'),
-  OTEL_SERVICE_NAME: v.optional(
-    v.NOT_EMPTY,
-    'what these processes are called in traces (not set: vessel-export)',
-  ),
+  OTEL_EXPORTER_OTLP_HEADERS: v.secret(v.HEADERS, 'headers that are sent with traces, such as a key'),
+  OTEL_SERVICE_NAME: v.optional(v.NOT_EMPTY, 'name of these processes in traces (not set: vessel-export)'),
   OTEL_RESOURCE_ATTRIBUTES: v.optional(
     v.kind('name=value, several with commas between', ATTRIBUTES),
-    'what else traces say of these processes',
+    'further attributes of these processes in traces',
   ),
   OTEL_TRACES_SAMPLER: v.optional(
     v.oneOf([...SAMPLERS, ...SAMPLERS.map((name) => `parentbased_${name}`)]),
-    'which vessel-days are traced (not set: all, or as who began the trace has it)',
+    'which vessel-days are traced (not set: all, or as the parent trace decided)',
   ),
   OTEL_TRACES_SAMPLER_ARG: v.optional(
     v.kind('a number from 0 to 1', SHARE),
-    'share of them, for traceidratio',
+    'share of vessel-days that traceidratio traces',
   ),
-  OTEL_SDK_DISABLED: v.preset(v.FLAG, '0', 'no traces, whatever else is set'),
+  OTEL_SDK_DISABLED: v.preset(v.FLAG, '0', '1 turns traces off, whatever else is set'),
   JOBS_DIR: v.preset(v.kind('a folder with *.yaml files', FOLDER), 'jobs', 'folder of the job files'),
   TEMP_DIR: v.preset(
     v.kind('a folder that can be written to', FOLDER),
     () => tmpdir(),
-    'where verify --deep puts objects of S3 while it reads them back',
+    'where verify --deep and sql keep copies of objects of S3 while they read them',
   ),
   LOG_LEVEL: v.preset(
     v.oneOf(['debug', 'info', 'warn', 'error', 'silent']),
     'info',
-    'least level that is logged',
+    'lowest level that is logged',
   ),
 } as const;
 
@@ -212,5 +209,5 @@ export const VARIABLES = Object.entries<Variable>(TABLE).map(
 /** Variables that were settings once, and what took their place. */
 export const FORMER_VARIABLES: Readonly<Record<string, string>> = {
   QUEUE_BOARD_PASSWORD:
-    "the queue's board is gone, and the page at / shows more: WEB_ACT_PASSWORD lets people act by it, WEB_READ_PASSWORD look at it",
+    "the page at / has replaced the queue's board: set WEB_READ_PASSWORD to view it, WEB_ACT_PASSWORD to act on it",
 };

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
-import { endsWithin } from '../../core/concurrency.ts';
+import { endsWithin, shareAnswer } from '../../core/concurrency.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../core/connections.ts';
 import { ConfigError, codeOf, messageOf } from '../../core/errors.ts';
 import { type Log, systemClock } from '../../core/model/index.ts';
@@ -12,7 +12,6 @@ import type { Metrics } from './metrics.ts';
 
 export interface OperationsOptions {
   readonly host: string;
-  /** 0 takes a free port. */
   readonly port: number;
   readonly log: Log;
   /** Absent: there are none to be read. */
@@ -25,7 +24,6 @@ export interface OperationsOptions {
   readonly page?: RequestListener | undefined;
   /** Take the port that was asked for, or none. */
   readonly isPortFixed?: boolean;
-  /** For tests. */
   readonly limits?: Partial<ConnectionLimits>;
   /** Is it the address of a proxy, behind which many clients stand? */
   readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
@@ -75,13 +73,13 @@ export async function startOperationsServer(options: OperationsOptions) {
   server.addHook('onClose', async () => connections.close());
   // Answered by the event loop of the process that works: no answer means that it hangs.
   server.get('/health', async () => HEALTH);
-  const readiness = shared(async () => await readReadiness(options));
+  const readiness = shareAnswer(systemClock, () => readReadiness(options), 0);
   server.get('/ready', async (_request, reply) => {
     const found = await readiness();
     return reply.code(found.status === 'ready' ? 200 : 503).send(found);
   });
   if (metrics !== undefined) {
-    const exposition = shared(metrics.read);
+    const exposition = shareAnswer(systemClock, metrics.read, 0);
     server.get('/metrics', async (_request, reply) => {
       const { text, contentType } = await exposition();
       return reply.header('content-type', contentType).send(text);
@@ -94,17 +92,6 @@ export async function startOperationsServer(options: OperationsOptions) {
     await server.close();
     throw error;
   }
-}
-
-/** One look at a time, for all who ask meanwhile. */
-function shared<T>(look: () => Promise<T>): () => Promise<T> {
-  let looking: Promise<T> | undefined;
-  return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
 }
 
 interface Readiness {
@@ -148,7 +135,6 @@ async function listen(server: FastifyInstance, options: OperationsOptions): Prom
   return chosenPort();
 }
 
-/** Is the port taken, and by a process that answers as ours do? */
 async function isOurs(error: unknown, url: string): Promise<boolean> {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return false;
   try {

@@ -12,7 +12,6 @@ export interface MetricSources {
   /** Age of the oldest of them, and of the oldest request under way; 0 where there is none. */
   readonly oldestVesselDayMs: () => number;
   readonly oldestRequestMs: () => number;
-  /** Is Redis in reach, and does it take writes? */
   readonly takesWrites: () => Promise<boolean>;
   /** Undefined while that cannot be known. */
   readonly isHeld: () => Promise<boolean | undefined>;
@@ -45,7 +44,6 @@ export type MeasuredEvent =
   | (OfJob<'snapshots'> & { readonly late: readonly object[] })
   /** What a look-back found: vessel-days by state, those of none too. */
   | (OfJob<'looked-back'> & { readonly found: Readonly<Record<string, number>> })
-  /** How many look-backs of a job have failed since one has ended. */
   | (OfJob<'look-back-failed'> & { readonly times: number })
   /** Backfills whose last look failed, with the reason of each. */
   | { readonly kind: 'stuck-backfills'; readonly stuck: ReadonlyMap<string, string> }
@@ -57,7 +55,6 @@ export type MeasuredEvent =
 
 export interface Metrics {
   read(): Promise<{ text: string; contentType: string }>;
-  /** Other kinds are passed over. */
   onEvent(event: MeasuredEvent | { readonly kind: string }): void;
 }
 

@@ -9,7 +9,6 @@ import { readTraceContext } from '../../core/model/tracing.ts';
 import { contextOf } from './contexts.ts';
 import { noteError } from './spans.ts';
 
-/** A vessel-day that is put into the queue, and why. */
 interface SentDay extends VesselDay {
   readonly kind: string;
 }

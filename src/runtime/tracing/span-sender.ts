@@ -18,7 +18,6 @@ interface SpanSender extends SpanExporter {
 
 /** Bound on a batch. The exporter's own timeout is outlived by an answer of a byte now and then. */
 const BATCH_MS = 20_000;
-/** The exporter's codes. */
 const [SUCCESS, FAILED] = [0, 1];
 
 /** `agent`: the sockets of this sender alone. `batchMs` is for tests. */

@@ -41,7 +41,6 @@ export function noteError(span: OtelSpan, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
 }
 
-/** The same encoder, a span for each row group. */
 export function traceEncoder(encoder: Encoder, tracing: Tracing): Encoder {
   return {
     ...encoder,

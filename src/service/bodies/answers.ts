@@ -33,11 +33,7 @@ export interface AnswerContext {
   readonly work: Work;
 }
 
-/**
- * Check everything that can be refused, and say how the answer is made: `body` starts the work, on the context's source or
- * one that changes it, and is not called when the request is refused after all. `range`: of the readings. Throws HttpError,
- * and the reason of the work's signal.
- */
+/** Check all that can be refused; `body` makes the answer, of the context's source or one that changes it. Throws HttpError, and the work's reason. */
 export async function prepareAnswer(query: Query, context: AnswerContext) {
   const { family, parameters } = query;
   const { work, toInclusive } = context;

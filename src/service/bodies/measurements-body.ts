@@ -1,16 +1,6 @@
-/**
- * Measurements as JSON text, some rows at a time, or as one Parquet file, row group by row group: memory is bounded by one
- * of these, and by some hundred bytes of each row group that was sent. A Parquet file ends with what it holds, so its reader
- * needs all of it; that is the format's nature.
- */
-import {
-  type ColumnBatch,
-  JSON_TEXT,
-  jsonTextAt,
-  LONG,
-  MICROS_PER_MILLI,
-  type TimeRange,
-} from '../../core/model/index.ts';
+/** Measurements as JSON text, or as a Parquet file, row group by row group: one of these is in memory, and some hundred bytes of each that was sent. */
+import type { ColumnBatch, TimeRange } from '../../core/model/index.ts';
+import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../../core/model/index.ts';
 import { PARQUET_MAGIC, PlainFile, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { DataSource } from '../data/source.ts';
 import { createTimeText, readingText } from '../query/formats.ts';

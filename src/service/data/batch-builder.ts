@@ -1,12 +1,5 @@
-import type { ColumnBatch } from '../../core/model/index.ts';
-import {
-  appendJsonText,
-  createColumnBatch,
-  DOUBLE,
-  JSON_TEXT,
-  LONG,
-  moveRows,
-} from '../../core/model/index.ts';
+import { type ColumnBatch, createColumnBatch, moveRows } from '../../core/model/column-batch.ts';
+import { appendJsonText, DOUBLE, JSON_TEXT, LONG } from '../../core/model/index.ts';
 
 const INITIAL_ROWS = 1024;
 const encoder = new TextEncoder();

@@ -54,10 +54,7 @@ export function createEngine(readableDir: string | undefined) {
     const { instance } = await opening;
     const connection = await instance.connect();
     return {
-      /**
-       * Run queries, when it is their turn, and take what they answer. Throws the signal's reason once it is aborted; an
-       * interrupted query may look like one that has ended. Must not wait for a client: others wait meanwhile.
-       */
+      /** Run queries in their turn. Throws the signal's reason: an interrupted one may look ended. Must not wait for a client, as others wait. */
       query: <Answer>(run: (own: SqlConnection) => Promise<Answer>) => inTurn(connection, signal, run),
       async [Symbol.asyncDispose](): Promise<void> {
         connection.closeSync();

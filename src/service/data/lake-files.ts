@@ -1,7 +1,6 @@
 /**
- * The files of a lake: what lies where, which dataset each job holds, and which version of its vessel-day each file is.
- * Publishing a plain day replaces its file, and DuckDB opens it anew for every slice: what is read between two looks that
- * found the same is of that version alone.
+ * The files of a lake, and which version each is: a plain day is replaced in its file, which DuckDB opens anew for every slice, so what is read
+ * between two looks that found the same is of that version alone.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';

@@ -1,14 +1,8 @@
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import {
-  dateToMicros,
-  type Log,
-  MICROS_PER_DAY,
-  MICROS_PER_SECOND,
-  microsToDate,
-  type TimeRange,
-} from '../../core/model/index.ts';
+import type { Log, TimeRange } from '../../core/model/index.ts';
+import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../core/model/index.ts';
 import type { LakeData } from '../options.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';
@@ -20,10 +14,7 @@ import type { DataSource, SeriesRecord } from './source.ts';
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
 const SLICE_READINGS = 262_144;
 
-/**
- * Open a lake. Throws ConfigError when the folder cannot be read or holds no measurements and no metadata, and the
- * signal's reason when it is aborted.
- */
+/** Open a lake. Throws ConfigError where it cannot be read or holds neither measurements nor metadata, and the signal's reason. */
 export async function openLakeSource(
   { dataDir, files: given }: LakeData,
   engine: Engine,

@@ -1,7 +1,4 @@
-/**
- * The data port: where the service's series and readings come from, the made-up fleet, an exported lake or a file of
- * readings.
- */
+/** The data port: where series and readings come from, the made-up fleet, an exported lake or a file of readings. */
 import type { ColumnBatch, Micros, TimeRange } from '../../core/model/index.ts';
 import type { Work } from '../turns.ts';
 
@@ -71,10 +68,8 @@ export interface DataSource {
   /** Every series, by ascending time series id. */
   readonly series: readonly SeriesRecord[];
   /**
-   * Readings of `series` in `range`, in the service's one order: timestamp, then position in `series`, then
-   * value (long, double, JSON text). `seriesCodes` index `series`. A batch is valid until the next is asked
-   * for. Memory is bounded by one slice, whatever the range. Pauses as `work` demands, and throws its reason soon after
-   * nobody wants the answer.
+   * Readings in the service's one order: timestamp, place in `series` (which `seriesCodes` index), value (long, double, JSON text). A batch is valid until
+   * the next is asked for, and is all that is in memory. Pauses as `work` demands, and throws its reason once nobody wants the answer.
    */
   read(
     series: readonly SeriesRecord[],

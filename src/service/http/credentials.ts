@@ -56,10 +56,7 @@ export class TokenAuthority {
     this.#clock = clock;
   }
 
-  /**
-   * The client of an `Authorization: Basic …` header, plain or form-encoded. Throws 401, and 429 for an address that has
-   * failed too often.
-   */
+  /** The client of an `Authorization: Basic …` header, plain or form-encoded. Throws 401, and 429 for an address that failed too often. */
   authenticate(header: string | undefined, address: string): ServiceClient {
     const logins = readBasic(header);
     // The decoded form counts: other spellings of a name are no other names.

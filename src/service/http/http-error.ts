@@ -15,10 +15,7 @@ export class HttpError extends Error {
   }
 }
 
-/**
- * A refusal of the token endpoint by RFC 6749 §5.2: 401 for `invalid_client`, else 400. Its body is the contract's too:
- * the code stands in `error`, the message in `error_description`.
- */
+/** A refusal of the token endpoint by RFC 6749 §5.2; its body is the contract's too: the code in `error`, the message in `error_description`. */
 export class OAuthError extends HttpError {
   readonly code: 'invalid_request' | 'invalid_client' | 'unsupported_grant_type';
 

@@ -10,10 +10,7 @@ import { badRequest, errorBody, HttpError } from './http-error.ts';
 
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
-/**
- * A target in absolute form (`http://host/path?query`), as proxies send it, without scheme and host; any other as
- * it is. Nothing is decoded or resolved: levels of a path stay what they are.
- */
+/** A target as proxies send it (`http://host/path?query`), without scheme and host; any other as it is. Nothing is decoded or resolved. */
 export function originForm(target: string): string {
   const prefix = ABSOLUTE.exec(target)?.[0];
   if (prefix === undefined || !URL.canParse(prefix)) return target;

@@ -45,7 +45,7 @@ export function registerOpenApi(
 ): void {
   const document = JSON.stringify(openApiDocument(tenant));
   app.get('/openapi.json', async (request, reply) => {
-    rateLimit.take(clientAddress(request.socket.remoteAddress), clock.nowMs());
+    rateLimit(clientAddress(request.socket.remoteAddress), clock.nowMs());
     return reply.type('application/json; charset=utf-8').send(document);
   });
 }

@@ -17,20 +17,23 @@ export interface BodyLimits {
 
 export const MAX_BODY_BYTES_IN_MEMORY: number = 32 * 1024 * 1024;
 
-export class BodyReader {
-  readonly #limits: BodyLimits;
-  #heldBytes = 0;
+export type ReadBody = ReturnType<typeof createBodyReader>;
 
-  constructor(limits: BodyLimits) {
-    this.#limits = limits;
+export function createBodyReader({ bodyTimeoutMs, maxBodyBytesInMemory }: BodyLimits) {
+  let heldBytes = 0;
+
+  function grow(body: Buffer, needed: number, maxBytes: number): Buffer {
+    const lengthBytes = Math.min(maxBytes, Math.max(needed, body.length * 2, FIRST_BUFFER_BYTES));
+    if (heldBytes - body.length + lengthBytes > maxBodyBytesInMemory)
+      throw new HttpError(503, 'too many bodies are being sent at once; try again in 1 s', RETRY_AFTER);
+    const grown = Buffer.allocUnsafe(lengthBytes);
+    body.copy(grown);
+    heldBytes += lengthBytes - body.length;
+    return grown;
   }
 
-  /**
-   * The body as text; a client that waits for `100 Continue` gets it here. Throws HttpError: 413 over `maxBytes`, 408
-   * when it does not come in time, 503 when other bodies fill the memory, 400 when it breaks off.
-   */
-  async read(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<string> {
-    const { raw } = request;
+  /** The body as text, after `100 Continue` where it is waited for. Throws 413 over `maxBytes`, 408 when late, 503 for want of memory, 400 when cut. */
+  return async ({ raw }: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<string> => {
     const tooLarge = () => new HttpError(413, `the body is over ${maxBytes} bytes; send less`);
     if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
     if (/^100-continue$/i.test(raw.headers.expect ?? '')) reply.raw.writeContinue();
@@ -38,29 +41,19 @@ export class BodyReader {
     let body: Buffer = Buffer.alloc(0);
     let sizeBytes = 0;
     try {
-      for await (const chunk of chunksOf(raw, this.#limits.bodyTimeoutMs)) {
+      for await (const chunk of chunksOf(raw, bodyTimeoutMs)) {
         const needed = sizeBytes + chunk.length;
         if (needed > maxBytes) throw tooLarge();
-        if (needed > body.length) body = this.#grow(body, needed, maxBytes);
+        if (needed > body.length) body = grow(body, needed, maxBytes);
         sizeBytes += chunk.copy(body, sizeBytes);
       }
       return body.toString('utf8', 0, sizeBytes);
     } finally {
-      this.#heldBytes -= body.length;
+      heldBytes -= body.length;
       // What still comes is thrown away: by whom, and for how long, see connections.ts.
       raw.resume();
     }
-  }
-
-  #grow(body: Buffer, needed: number, maxBytes: number): Buffer {
-    const lengthBytes = Math.min(maxBytes, Math.max(needed, body.length * 2, FIRST_BUFFER_BYTES));
-    if (this.#heldBytes - body.length + lengthBytes > this.#limits.maxBodyBytesInMemory)
-      throw new HttpError(503, 'too many bodies are being sent at once; try again in 1 s', RETRY_AFTER);
-    const grown = Buffer.allocUnsafe(lengthBytes);
-    body.copy(grown);
-    this.#heldBytes += lengthBytes - body.length;
-    return grown;
-  }
+  };
 }
 
 /** The chunks of a body that comes whole, and in time. Leaves the request as it is when left early. */

@@ -14,18 +14,18 @@ import type { Turns, Work } from '../turns.ts';
 import type { AccessLog } from './access-log.ts';
 import type { TokenAuthority } from './credentials.ts';
 import { badRequest } from './http-error.ts';
-import type { ConcurrencyLimit, RateLimit } from './limits.ts';
-import { type BodyReader, MAX_BODY_BYTES, readExpressions } from './request-body.ts';
+import type { createConcurrencyLimit, createRateLimit } from './limits.ts';
+import { MAX_BODY_BYTES, type ReadBody, readExpressions } from './request-body.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {
   readonly tenant: string;
   readonly authority: TokenAuthority;
-  readonly rateLimit: RateLimit;
-  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: ReturnType<typeof createRateLimit>;
+  readonly concurrencyLimit: ReturnType<typeof createConcurrencyLimit>;
   readonly turns: Turns;
   readonly latencyMs: number;
-  readonly bodies: BodyReader;
+  readonly readBody: ReadBody;
   readonly accessLog: AccessLog;
   readonly hooks: ServiceHooks;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export function registerRoutes(app: FastifyInstance, context: RouteContext): voi
     );
     app.post(`${prefix}/query`, (request, reply) =>
       serve(context, family, request, reply, async (seen, find) => {
-        const read = () => context.bodies.read(request, reply, MAX_BODY_BYTES);
+        const read = () => context.readBody(request, reply, MAX_BODY_BYTES);
         const expressions = await readExpressions(request, read);
         seen.expressions = expressions;
         return expressions.map((text) => parseQueryExpression(text, find));
@@ -64,11 +64,11 @@ async function serve(
   const url = new URL(request.raw.url!, 'http://service');
   const seen = beginRequest(context.hooks, family, url, reply);
   const nowMs = context.clock.nowMs();
-  context.rateLimit.take(clientAddress(request.socket.remoteAddress), nowMs);
+  context.rateLimit(clientAddress(request.socket.remoteAddress), nowMs);
   const bearer = await context.authority.check(request.headers.authorization);
   seen.clientId = bearer.clientId;
   context.accessLog.identify(request.raw, bearer.clientId);
-  const leave = context.concurrencyLimit.enter(bearer.clientId);
+  const leave = context.concurrencyLimit(bearer.clientId);
   const work = context.turns.begin();
   // The client may have gone while its token was checked.
   if (reply.raw.closed) work.close();

@@ -17,7 +17,7 @@ export function registerTokenEndpoint(app: FastifyInstance, context: RouteContex
   app.post(`/${AUTH_SEGMENT}/oauth2/token`, async (request, reply) => {
     const seen = beginRequest(context.hooks, 'token', new URL(request.raw.url!, 'http://service'), reply);
     const address = clientAddress(request.socket.remoteAddress);
-    context.rateLimit.take(address, context.clock.nowMs());
+    context.rateLimit(address, context.clock.nowMs());
     const client = context.authority.authenticate(request.headers.authorization, address);
     seen.clientId = client.clientId;
     context.accessLog.identify(request.raw, client.clientId);
@@ -45,12 +45,9 @@ async function issueToken(authority: TokenAuthority, client: ServiceClient): Pro
   });
 }
 
-/**
- * Throws OAuthError unless the body asks for client credentials, once, and as the client that the header names. Fields
- * without a value count as absent, and those that are not known are ignored (RFC 6749 §3.2).
- */
+/** Throws OAuthError unless the body asks for client credentials, once, as the client of the header. Empty and unknown fields do not count (§3.2). */
 async function requireGrant(
-  { bodies }: RouteContext,
+  { readBody }: RouteContext,
   client: ServiceClient,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -61,7 +58,7 @@ async function requireGrant(
       'invalid_request',
       `got Content-Type '${contentType.slice(0, 200)}', expected application/x-www-form-urlencoded`,
     );
-  const fields = new URLSearchParams(await bodies.read(request, reply, MAX_TOKEN_BODY_BYTES));
+  const fields = new URLSearchParams(await readBody(request, reply, MAX_TOKEN_BODY_BYTES));
   for (const name of new Set(fields.keys()))
     if (fields.getAll(name).length > 1)
       throw new OAuthError('invalid_request', `field '${name.slice(0, 200)}' is given more than once`);

@@ -1,13 +1,7 @@
 /** Which version answers, and when a version is gone. */
 import type { ApiVersion } from '../../core/model/index.ts';
-import {
-  API_VERSION_ENDS,
-  API_VERSIONS,
-  addDays,
-  dateToMicros,
-  MICROS_PER_MILLI,
-  wireShape,
-} from '../../core/model/index.ts';
+import { API_VERSION_ENDS, API_VERSIONS, wireShape } from '../../core/model/index.ts';
+import { addDays, dateToMicros, MICROS_PER_MILLI } from '../../core/model/time.ts';
 import { badRequest } from './http-error.ts';
 
 const OLD_VERSION: ApiVersion = '2025-10-31';

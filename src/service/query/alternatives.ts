@@ -1,7 +1,4 @@
-/**
- * `{a,b}` in an expression: each stands for its alternatives, and may nest. A brace without a partner is a letter
- * like any other. Spaces around an alternative do not count.
- */
+/** `{a,b}` in an expression stands for its alternatives, and may nest. A brace without a partner is a letter; spaces around alternatives are none. */
 import { badRequest } from '../http/http-error.ts';
 
 /** What one request may have: as many alternatives as expressions, since each costs what one does. */

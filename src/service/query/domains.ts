@@ -1,7 +1,4 @@
-/**
- * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own. A new domain
- * of the contract is one entry here; others are those that some series' metadata name.
- */
+/** The naming domains: how ids split into levels, and which have a syntax of their own. Others than the contract's are those that metadata name. */
 import type { SeriesRecord } from '../data/source.ts';
 
 export interface Domain {
@@ -56,36 +53,29 @@ export function foldLevels({ name, levels }: Domain, parts: string[]): string[] 
 const MAX_OTHER_DOMAINS = 32;
 
 /** The domains that the contract does not list, and that some series has an id in. */
-export class OtherDomains {
-  /** Those with the most series: all of them, unless there are more than MAX_OTHER_DOMAINS. */
-  readonly all: readonly Domain[];
-  /** How many more there are, which cannot be asked for. */
-  readonly left: number;
-  readonly #vessels: ReadonlyMap<string, ReadonlySet<string>>;
-
-  constructor(series: readonly SeriesRecord[]) {
-    const found = new Map<string, { count: number; readonly vessels: Set<string> }>();
-    for (const { names, vessel } of series) {
-      for (const name of names.keys()) {
-        // With a slash in its name, or without a name, no expression reaches it.
-        if (findDomain(name) !== undefined || name === '' || name.includes('/')) continue;
-        const of = found.get(name) ?? { count: 0, vessels: new Set() };
-        found.set(name, of);
-        of.count += 1;
-        of.vessels.add(vessel);
-      }
+export function findOtherDomains(series: readonly SeriesRecord[]) {
+  const found = new Map<string, { count: number; readonly vessels: Set<string> }>();
+  for (const { names, vessel } of series) {
+    for (const name of names.keys()) {
+      // With a slash in its name, or without a name, no expression reaches it.
+      if (findDomain(name) !== undefined || name === '' || name.includes('/')) continue;
+      const of = found.get(name) ?? { count: 0, vessels: new Set() };
+      found.set(name, of);
+      of.count += 1;
+      of.vessels.add(vessel);
     }
-    const largest = [...found].sort(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1));
-    const kept = largest.slice(0, MAX_OTHER_DOMAINS);
-    this.#vessels = new Map(kept.map(([name, { vessels }]) => [name, vessels]));
-    this.left = found.size - kept.length;
-    this.all = kept.map(([name]) => domain(name, 'any'));
   }
-
-  /** Undefined too where all that it names is other people's: its name may tell who they are. */
-  find(name: string, mayRead: (vessel: string) => boolean): Domain | undefined {
-    for (const vessel of this.#vessels.get(name) ?? [])
-      if (mayRead(vessel)) return this.all.find((one) => one.name === name);
-    return undefined;
-  }
+  const largest = [...found].sort(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1));
+  const all = largest.slice(0, MAX_OTHER_DOMAINS).map(([name]) => domain(name, 'any'));
+  return {
+    /** Those with the most series: all of them, unless there are more than MAX_OTHER_DOMAINS. */
+    all: all as readonly Domain[],
+    /** How many more there are, which cannot be asked for. */
+    left: found.size - all.length,
+    /** Undefined too where all that it names is other people's: its name may tell who they are. */
+    find(name: string, mayRead: (vessel: string) => boolean): Domain | undefined {
+      const known = all.find((one) => one.name === name);
+      return known && [...found.get(name)!.vessels].some(mayRead) ? known : undefined;
+    },
+  };
 }

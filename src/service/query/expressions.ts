@@ -1,8 +1,4 @@
-/**
- * Expressions: `<domain>/<expression>` of a POST body, or the path of a GET, as what they select. `*` stands for
- * any characters within one level, so that a level `*` matches exactly one whole level; it never reaches across a
- * slash that separates levels.
- */
+/** Expressions of a POST body, or the path of a GET, as what they select. `*` stands for any characters within one level, never across a slash. */
 import type { Family } from '../../core/model/index.ts';
 import { badRequest, HttpError } from '../http/http-error.ts';
 import { DOMAIN_NAMES, type Domain, type FindDomain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
@@ -29,10 +25,7 @@ export function parseQueryExpression(text: string, find: FindDomain = findDomain
   return selectLevels(domain, plainLevels(domain, foldLevels(domain, expression.split('/'))));
 }
 
-/**
- * Selector of the path of a GET after `/<family>/`, still percent-encoded: levels are told apart before they
- * are decoded, so `%2F` stays inside its level. Throws 400 or 404.
- */
+/** Selector of a path after `/<family>/`: levels are told apart before they are decoded, so `%2F` stays inside its level. Throws 400 or 404. */
 export function parsePath(family: Family, rawPath: string, find: FindDomain = findDomain): Selector {
   const [name = '', ...levels] = rawPath.split('/').map(decodeLevel);
   const domain = requireDomain(name, find);

@@ -66,10 +66,7 @@ function byPreference(accept: string): string[] {
     .map(({ type }) => type);
 }
 
-/**
- * A JSON number that reads as floating point: `600` → `600.0`, `1e21` → `1e+21`. NaN and infinities, for which JSON has no
- * number, are `null`: an answer with anything else could not be read at all.
- */
+/** A JSON number that reads as floating point: `600` → `600.0`. NaN and infinities are `null`: with anything else no answer could be read. */
 export function floatText(value: number): string {
   if (Object.is(value, -0)) return '-0.0';
   if (!Number.isFinite(value)) return 'null';

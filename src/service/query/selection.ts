@@ -6,7 +6,7 @@ import { expandAlternatives } from './alternatives.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
 import { indexSeries, type SeriesIndex } from './series-index.ts';
-import { ComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
+import { createComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -26,9 +26,8 @@ interface SelectionOptions {
 const MAX_SERIES = 250_000;
 
 /**
- * The union of what the selectors match among the series the client may read, by ascending time series id.
- * The id is in the domain of the first selector that matches, or in the output domain; a series without a name
- * there is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
+ * What the selectors match among the series the client may read, by ascending time series id; ids are in the domain of the first that matches, or in
+ * the output domain, and a series without one is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
  */
 export async function selectSeries(
   all: readonly SeriesRecord[],
@@ -68,7 +67,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
   const expanded = expandAlternatives(
     selectors.map((selector) => ('levels' in selector && selector.domain.braces ? selector.levels : [])),
   );
-  const budget = new ComparisonsBudget(index.series.length);
+  const spend = createComparisonsBudget(index.series.length);
   const first = new Map<number, number>();
   for (const [position, selector] of selectors.entries()) {
     const { domain } = selector;
@@ -76,7 +75,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
     const add = (found: Iterable<number>) => {
       for (const series of found) if (!first.has(series)) first.set(series, position);
     };
-    const addPattern = (pattern: Pattern) => add(matchingSeries(pattern, naming, budget));
+    const addPattern = (pattern: Pattern) => add(matchingSeries(pattern, naming, spend));
     if ('ids' in selector) for (const id of selector.ids) add(naming.withId(id));
     else if ('pattern' in selector) addPattern(selector.pattern);
     // A whole id without `*` is looked up. Of nothing but verbose names no level is left, which matches nothing.
@@ -84,7 +83,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<n
       for (const levels of domain.braces ? expanded[position]! : [selector.levels])
         if (isWhole(domain, levels)) add(naming.withId(levels.join('/')));
         else if (levels.length > 0 || domain.openEnd)
-          addPattern(levelsPattern(levels, domain.openEnd, budget));
+          addPattern(levelsPattern(levels, domain.openEnd, spend));
   }
   return first;
 }

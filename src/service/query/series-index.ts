@@ -1,10 +1,9 @@
 /**
- * The series by their names, made once: so that an expression looks only at series that it can match. In each
- * domain an id is its first level (the vessel) and its tail. Vessels of a kind share their tails, so what is found
- * out about a tail holds for all series that have it.
+ * The series by their names, so that an expression looks only at those that it can match. An id is its first level (the vessel) and its tail, which
+ * vessels of a kind share: what is found out about a tail holds for all series that have it.
  */
 import type { SeriesRecord } from '../data/source.ts';
-import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN, OtherDomains } from './domains.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, findOtherDomains, foldLevels, ID_DOMAIN } from './domains.ts';
 
 /** What follows the first level. Series are named by their position. */
 interface Tail {
@@ -77,7 +76,7 @@ function createIndex(series: readonly SeriesRecord[]) {
     vessels: [...codes.keys()],
     vesselCodes,
     /** Those that only the metadata of these series name. */
-    otherDomains: new OtherDomains(series),
+    otherDomains: findOtherDomains(series),
     in: namingIn,
   };
 }

@@ -19,32 +19,25 @@ export interface Pattern {
   tail(levels: readonly string[], firstLevel: string): boolean;
 }
 
-export class ComparisonsBudget {
-  readonly #allowed: number;
-  #spent = 0;
+/** Counts comparisons. Throws 400 when they are too many. */
+type Spend = (comparisons: number) => void;
 
-  /** @param series How many there are to be compared with. */
-  constructor(series: number) {
-    this.#allowed = Math.max(MIN_COMPARISONS, COMPARISONS_PER_SERIES * series);
-  }
-
-  /** Throws 400 when they are too many. */
-  spend(comparisons: number): void {
-    this.#spent += comparisons;
-    if (this.#spent > this.#allowed)
+/** `series`: how many there are to be compared with. */
+export function createComparisonsBudget(series: number): Spend {
+  const allowed = Math.max(MIN_COMPARISONS, COMPARISONS_PER_SERIES * series);
+  let spent = 0;
+  return (comparisons) => {
+    spent += comparisons;
+    if (spent > allowed)
       throw badRequest(
-        `to find what the expressions of this request match takes more than ${this.#allowed.toLocaleString('en')} comparisons with ids; split the request, or name vessels instead of '*'`,
+        `to find what the expressions of this request match takes more than ${allowed.toLocaleString('en')} comparisons with ids; split the request, or name vessels instead of '*'`,
       );
-  }
+  };
 }
 
 /** Ids whose levels match these; those behind the last are left to chance where the end is open. Throws 400. */
-export function levelsPattern(
-  levels: readonly string[],
-  openEnd: boolean,
-  budget: ComparisonsBudget,
-): Pattern {
-  budget.spend(levels.length);
+export function levelsPattern(levels: readonly string[], openEnd: boolean, spend: Spend): Pattern {
+  spend(levels.length);
   const [first, ...rest] = levels;
   const tests = rest.map(compileLevel);
   return {
@@ -61,18 +54,18 @@ export function levelsPattern(
 export function* matchingSeries(
   { first, cost, tail }: Pattern,
   { firstLevels, tails }: NamingIndex,
-  budget: ComparisonsBudget,
+  spend: Spend,
 ): Generator<number> {
   // Vessels share their tails: for any vessel each is compared once, whoever has it.
   if (first === undefined)
     for (const { levels, series } of tails) {
-      budget.spend(cost);
+      spend(cost);
       if (!tail(levels, '')) continue;
-      budget.spend(series.length * ADD);
+      spend(series.length * ADD);
       yield* series;
     }
-  for (const { text, series, tails: ofSeries } of firstLevelsOf(first, firstLevels, budget)) {
-    budget.spend(series.length * cost);
+  for (const { text, series, tails: ofSeries } of firstLevelsOf(first, firstLevels, spend)) {
+    spend(series.length * cost);
     for (const [at, { levels }] of ofSeries.entries()) if (tail(levels, text)) yield series[at]!;
   }
 }
@@ -80,14 +73,14 @@ export function* matchingSeries(
 function* firstLevelsOf(
   first: Pattern['first'],
   firstLevels: NamingIndex['firstLevels'],
-  budget: ComparisonsBudget,
+  spend: Spend,
 ): Generator<FirstLevel> {
   if (typeof first === 'string') {
     const only = firstLevels.get(first);
     if (only !== undefined) yield only;
   } else if (first !== undefined)
     for (const firstLevel of firstLevels.values()) {
-      budget.spend(1);
+      spend(1);
       if (first(firstLevel.text)) yield firstLevel;
     }
 }

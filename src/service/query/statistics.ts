@@ -1,7 +1,4 @@
-/**
- * Statistics: readings in, one row per window and id out, in order of window and then of id. Memory is bounded
- * by one slice of readings and the windows open in it.
- */
+/** Statistics: one row per window and id, in this order. Memory is bounded by one slice of readings and the windows open in it. */
 import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../../core/model/index.ts';
 import type { DataSource } from '../data/source.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';

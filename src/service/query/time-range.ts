@@ -1,11 +1,6 @@
 /** The time range of a request: every form the contract lists, the defaults, and what may not be combined. */
-import type { Micros, TimeRange } from '../../core/model/index.ts';
-import {
-  instantMicros,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  MICROS_PER_SECOND,
-} from '../../core/model/index.ts';
+import { instantMicros, type Micros, type TimeRange } from '../../core/model/index.ts';
+import { MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../../core/model/time.ts';
 import { badParameter, badRequest } from '../http/http-error.ts';
 import { addDuration, type Duration, LATEST, type Unit, type Window, windowStart } from './windows.ts';
 
@@ -23,10 +18,7 @@ type TimeParameters = { readonly [name in TimeName]?: string | undefined };
 const EARLIEST: Micros = 0;
 const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;
 
-/**
- * Range of a request, or undefined when it names none. `to` without `from` begins an hour before; `from`
- * without `to` ends now. Throws 400.
- */
+/** Range of a request; undefined when it names none. `to` alone begins an hour before, `from` alone ends now. Throws 400. */
 export function parseTimeRange(parameters: TimeParameters, nowMicros: Micros): TimeRange | undefined {
   const used = FORMS.map((names) => given(parameters, names)).filter((names) => names !== undefined);
   if (used.length === 0) return undefined;
@@ -118,10 +110,7 @@ function parseRelative(name: string, text: string): Duration {
   return { count: Number(match[1]), unit: match[2]!.toLowerCase() as Unit };
 }
 
-/**
- * ISO 8601: a date, or a date and time to the minute, second or microsecond, with `Z`, an offset, or none (UTC).
- * A space counts as `+` before an offset: that is what an unescaped plus becomes in a query string.
- */
+/** ISO 8601: a date, or a time to the minute, second or microsecond, in UTC or with an offset. A space before it is an unescaped plus. */
 function parseDateTime(name: string, text: string): Micros {
   const timed = text.trim().replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00');
   const plus = timed.replace(/(:[\d.,]+) (?=\d\d:?\d\d$)/, '$1+');

@@ -1,17 +1,12 @@
 /** Durations and windows in UTC on whole microseconds, and the parameters `window` and `window_edges`. */
 import type { Micros, TimeRange } from '../../core/model/index.ts';
-import {
-  MICROS_PER_DAY,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  MICROS_PER_SECOND,
-} from '../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../../core/model/time.ts';
 import { badParameter } from '../http/http-error.ts';
 
 const FIXED = {
   second: MICROS_PER_SECOND,
   minute: 60 * MICROS_PER_SECOND,
-  hour: MICROS_PER_HOUR,
+  hour: 3_600 * MICROS_PER_SECOND,
   day: MICROS_PER_DAY,
   week: 7 * MICROS_PER_DAY,
 } as const;
@@ -53,10 +48,7 @@ export function addDuration(micros: Micros, { count, unit }: Duration, times = 1
   return Math.min(monthMicros(to) + micros - monthMicros(from), lastDay + (micros % MICROS_PER_DAY));
 }
 
-/**
- * Start of the window that holds an instant. Windows are counted from 1970-01-01T00:00Z (weeks from a Monday,
- * months and years from January 1970), so a window that divides a day begins at midnight.
- */
+/** Start of the window of an instant. Windows are counted from 1970-01-01 (weeks from a Monday), so one that divides a day begins at midnight. */
 export function windowStart(micros: Micros, { count, unit }: Duration): Micros {
   if (isMonths(unit)) {
     const size = count * MONTHS[unit];
@@ -93,10 +85,7 @@ export function parseWindow(text: string): Window {
   return window;
 }
 
-/**
- * Range that the windows cover. `whole`: the leading partial window is dropped and the trailing one is whole;
- * `partial`, and the window `none`: exactly the range asked for. May be empty.
- */
+/** What the windows cover: with `whole` edges no leading partial one, and a whole last one; else exactly the range. May be empty. */
 export function windowedRange(range: TimeRange, window: Window, edges: WindowEdges): TimeRange {
   if (window === 'none' || edges === 'partial' || range.fromMicros >= range.toMicros) return range;
   const first = windowStart(range.fromMicros, window);

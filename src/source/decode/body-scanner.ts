@@ -57,10 +57,7 @@ const EXPECTED_MEMBERS = [
   'nothing after the object',
 ];
 
-/**
- * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place. A record that the slab cuts is read again
- * when the rest is there. Memory: the slab, which grows only to hold one long record.
- */
+/** Cuts a body into records and hands each to the parser in place; one that the slab cuts is read again. Memory: the slab, or the longest record. */
 export class BodyScanner implements BodyDecoder {
   readonly window: BodyWindow;
   readonly #parser: RecordParser;

@@ -1,7 +1,4 @@
-/**
- * Rows of statistics that hold count, first and last time and nothing else, in the contract's own spelling, read in one pass. Without this a
- * vessel-day of 2,000 readings takes a third more CPU.
- */
+/** Rows of count, first and last time alone, in the contract's own spelling, read in one pass: a third less CPU for a small vessel-day. */
 import type { CountedRow, SeriesDictionary } from '../../core/model/index.ts';
 import { OTHER_TIMESTAMP, TimestampReader } from '../../core/model/timestamp-reader.ts';
 import type { BodyWindow } from './body-window.ts';

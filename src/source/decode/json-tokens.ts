@@ -1,7 +1,4 @@
-/**
- * A JSON tokenizer over bytes that builds no values: it finds where things end and proves that they are well formed. Every function takes a
- * position and returns the one behind the thing, or INCOMPLETE; throws DataError `malformed-json`.
- */
+/** A JSON tokenizer that builds no values. A function takes a position and returns the one behind the thing, or INCOMPLETE; throws `malformed-json`. */
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 
 const TAB = 0x09;

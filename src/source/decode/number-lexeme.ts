@@ -18,10 +18,7 @@ const INT64_CHARS = 20;
 /** The lexeme is not one that `readNumber` settles; 0 is never the end of a number. */
 export const UNSETTLED = 0;
 
-/**
- * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED for none, or one that needs more than exact
- * arithmetic on doubles. `bytes` must hold something that is no digit behind the number.
- */
+/** Read the number at `start` into `row`; the position behind it, or UNSETTLED. `bytes` must hold something that is no digit behind the number. */
 export function readNumber(bytes: Uint8Array, start: number, batch: ColumnBatch, row: number): number {
   const negative = bytes[start] === MINUS;
   const first = negative ? start + 1 : start;

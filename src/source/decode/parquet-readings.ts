@@ -1,8 +1,8 @@
 /** The service's Parquet body → column batches: the footer is checked first, then the columns are read page by page. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ColumnBatch, SeriesDictionary } from '../../core/model/index.ts';
 import {
   appendJsonText,
-  type ColumnBatch,
   createColumnBatch,
   DOUBLE,
   isWithinYears,
@@ -10,7 +10,6 @@ import {
   jsonTextBytes,
   LONG,
   microsToIso,
-  type SeriesDictionary,
 } from '../../core/model/index.ts';
 import { type ColumnPage, ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
 import { parquetTooLarge as tooLarge } from '../../parquet/read/parquet-faults.ts';

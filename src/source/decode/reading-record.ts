@@ -1,11 +1,10 @@
-import type { ColumnBatch } from '../../core/model/index.ts';
+import type { ColumnBatch, SeriesDictionary } from '../../core/model/index.ts';
 import {
   appendJsonText,
   createColumnBatch,
   JSON_TEXT,
   jsonTextBytes,
   microsToIso,
-  type SeriesDictionary,
 } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { OTHER_TIMESTAMP, TimestampReader } from '../../core/model/timestamp-reader.ts';

@@ -1,13 +1,7 @@
 import { cleanForeignText, DataError } from '../../core/errors.ts';
-import type {
-  CountedRow,
-  Micros,
-  SeriesDictionary,
-  StatisticsRow,
-  WireShape,
-} from '../../core/model/index.ts';
+import type { Micros, SeriesDictionary, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
-import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
+import { type CountedRow, ID_RULE, isSeriesId, type StatisticsRow } from '../../core/model/series.ts';
 import { type BodyDecoder, type BodyFormat, BodyScanner, type RecordParser } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';

@@ -25,9 +25,8 @@ interface Address {
 }
 
 /**
- * Put a request into HTTP terms: GET for one expression, POST for several, for expressions that a path cannot carry (empty levels, `.` and
- * `..`), and where the URL would be too long with its base of `baseUrlBytes`. Metadata has no POST: a request that would need one throws
- * FatalError `expression-needs-post` or `url-too-long`; several expressions go through `splitExpressions` first.
+ * Put a request into HTTP terms: POST for several expressions, and for those that a path cannot carry (empty levels, `.`, `..`) or that are too
+ * long for a URL. Metadata has no POST: throws FatalError `expression-needs-post` or `url-too-long`, and wants `splitExpressions` before.
  */
 export function addressOf(request: QueryRequest, baseUrlBytes = 0): Address {
   if (request.expressions.length === 0) throw new FatalError('no-expression', 'got no expression to query');
@@ -51,10 +50,7 @@ export function addressOf(request: QueryRequest, baseUrlBytes = 0): Address {
   return { method: 'POST', path: `/${request.family}/query`, query, accept, body };
 }
 
-/**
- * Requests that together ask the same and each of which `addressOf` accepts: metadata becomes one GET an expression, and a list of ids that
- * is too long for a URL is cut at its commas.
- */
+/** Requests that `addressOf` accepts, and that together ask the same: metadata one GET an expression, lists of ids cut where a URL ends. */
 export function splitExpressions(request: QueryRequest, baseUrlBytes = 0): QueryRequest[] {
   if (request.family !== 'metadata') return [request];
   return request.expressions

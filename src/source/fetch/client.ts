@@ -90,10 +90,9 @@ export interface ExchangeOptions extends RetryScope {
 
 export interface QueryClient {
   /**
-   * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest` gets the number of the
-   * attempt (1, 2, …; every HTTP request counts) and may ask for less than before. Throws RetriableError (codes in faults.ts),
-   * RateLimitedError, HttpStatusError, FatalError, DataError (`page-too-large`), CancelledError, and what `consume` throws. A call holds
-   * a slot until its body has ended, so `consume` must not start another before.
+   * Ask, and read the answer inside `consume`; both again when the retry table says so, with the number of the attempt (1, 2, …). Throws RetriableError
+   * (codes in faults.ts), RateLimitedError, HttpStatusError, FatalError, DataError `page-too-large`, CancelledError, and what `consume` throws. A call
+   * holds a slot until its body has ended: `consume` must not start another before.
    */
   exchange<T>(
     makeRequest: (attempt: number) => QueryRequest,

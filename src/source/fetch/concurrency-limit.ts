@@ -1,7 +1,7 @@
 import { createWaitingLine } from '../../core/concurrency.ts';
+import type { ConcurrencyState } from '../../core/model/limit-rules.ts';
 import {
   CONCURRENCY_LIMIT_RULES,
-  type ConcurrencyState,
   grownConcurrency,
   refusedConcurrency,
 } from '../../core/model/limit-rules.ts';

@@ -63,10 +63,7 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
   };
 }
 
-/**
- * Resolves once the peer has been waited for that long without a break; rejects when the watch ends. A timer for each chunk would cost as
- * much as reading it.
- */
+/** Resolves once the peer has been waited for that long at a stretch; rejects when the watch ends. A timer a chunk would cost as much as reading it. */
 async function untilSilent(silence: Silence, timeoutMs: number, clock: Clock, ended: AbortSignal) {
   let leftMs = timeoutMs;
   while (leftMs > 0) {

@@ -1,7 +1,4 @@
-/**
- * The shape that all layers share, which client.ts lists: an Exchange is one question however many requests it takes, a Send one request and
- * its answer. The body is read inside `consume`, so that every layer sees when it ends or breaks off.
- */
+/** What all layers share: an Exchange is one question, a Send one request of it. Bodies are read inside `consume`, so that each layer sees them end. */
 import type { Body } from '../../core/model/query.ts';
 import type { RetryScope } from './retry.ts';
 

@@ -1,10 +1,5 @@
-import {
-  cleanForeignText,
-  FatalError,
-  messageOf,
-  RetriableError,
-  VesselExportError,
-} from '../../core/errors.ts';
+import { FatalError, messageOf, RetriableError, VesselExportError } from '../../core/errors.ts';
+import { cleanForeignText } from '../../core/model/foreign-text.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
 
 export type Phase = 'headers' | 'body';

@@ -14,10 +14,7 @@ interface RateLimitOptions {
 
 const MINUTE_MS = 60_000;
 
-/**
- * The rate limit of one process. Not rate-limiter-flexible: that one counts in fixed windows, its rate cannot change while callers wait,
- * they cannot leave, and it runs on the machine's timers.
- */
+/** The rate limit of one process. rate-limiter-flexible has fixed windows and the machine's timers, and nobody who waits there can leave. */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { clock, perMinute: limit = Infinity, ...rules } = { ...RATE_LIMIT_RULES, ...options };
   const startedMs = clock.monotonicMs();

@@ -137,10 +137,7 @@ export function isLimited(failure: Failure): boolean {
   return 'status' in failure && failure.status === 429;
 }
 
-/**
- * Milliseconds that `Retry-After` asks for, as seconds or as an HTTP date (compared with the answer's own `Date`, so that clock skew does
- * not count). Undefined when absent or not understood.
- */
+/** What `Retry-After` asks for, in seconds or as a date (held against the answer's own `Date`: clocks differ); undefined where it is not understood. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const text = headers['retry-after']?.trim();
   if (text === undefined || text === '') return undefined;

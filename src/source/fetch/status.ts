@@ -1,11 +1,6 @@
 import type { VesselExportError } from '../../core/errors.ts';
-import {
-  cleanForeignText,
-  FatalError,
-  HttpStatusError,
-  RateLimitedError,
-  RetriableError,
-} from '../../core/errors.ts';
+import { FatalError, HttpStatusError, RateLimitedError, RetriableError } from '../../core/errors.ts';
+import { cleanForeignText } from '../../core/model/foreign-text.ts';
 import type { Answer } from './exchange.ts';
 import { isPassing, retryAfterMs } from './retry.ts';
 

@@ -9,9 +9,8 @@ import type { Answer, Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
 
 /**
- * Client id and secret as HTTP Basic. The contract shows them as they are; RFC 6749 §2.3.1 has them percent-encoded before, which some
- * servers need. Only a refusal tells which is meant: the plain form goes first, and the other once, so that nobody is locked out sooner.
- * Afterwards the forms take turns, one at each refusal, until one has worked; that one stays.
+ * Client id and secret as HTTP Basic: as they are, by the contract, or percent-encoded before, by RFC 6749 §2.3.1. Only a refusal tells which is meant:
+ * the plain form goes first, the other once; then they take turns, one at each refusal, until one has worked. So nobody is locked out sooner.
  */
 export class BasicCredentials {
   readonly secrets: readonly string[];
@@ -56,10 +55,7 @@ const ASSUMED_LIFETIME_MS = 3_600_000;
 /** Whoever says more means "for ever", or counts in another unit. */
 const MAX_LIFETIME_MS = 86_400_000;
 
-/**
- * Lifetime of a token in milliseconds: the shorter of its own `exp − iat`, which no clock that is off can change, and the endpoint's
- * `expires_in`. Where neither gives a time ahead, `exp` by our clock, and else an hour. A day at most.
- */
+/** The shorter of a token's own `exp − iat`, which no clock changes, and `expires_in`; else `exp` by our clock, else an hour. A day at most. */
 export function lifetimeOf(token: string, expiresIn: unknown, nowMs: number): number {
   const { exp, iat } = claimsOf(token);
   const expMs = typeof exp === 'number' ? exp * 1000 : undefined;

@@ -144,9 +144,8 @@ export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
 }
 
 /**
- * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError for one that is refused
- * although it has worked, or was kept for a while; RetriableError for one that had expired by the time of the answer (`token-expired`), or
- * did not come (`token-late`); FatalError `credentials-refused` for a new one that is refused.
+ * Layer: send a bearer token, taken when nothing is left to wait for. Throws RefusedTokenError for one that was good before or is not new;
+ * RetriableError `token-expired` or `token-late`; FatalError `credentials-refused` where a new one is refused.
  */
 export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Send): Send {
   return async (attempt) => {

@@ -72,10 +72,7 @@ async function request(agent: Dispatcher, attempt: Attempt<unknown>): Promise<Di
   }
 }
 
-/**
- * The stream is closed when its reader has had enough. The memory of chunks is given back as soon as it has been read: worth a third of the
- * CPU of receiving and decoding.
- */
+/** Closes the stream with its reader. The memory of a chunk is given back once it is read: worth a third of the CPU of receiving and decoding. */
 async function* bodyOf(
   stream: Dispatcher.ResponseData['body'],
   attempt: Attempt<unknown>,

@@ -1,4 +1,5 @@
 /** Sessions ended before they expired, shared through Redis; without it each process knows its own. */
+import { shareAnswer } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import type { WebPorts } from '../ports.ts';
@@ -8,7 +9,6 @@ import { SESSION_SECONDS, type Session } from './sessions.ts';
 export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
 const LOOK_MS = 2_000;
-/** Of a Redis that did not answer. */
 const LOOK_AGAIN_MS = 10_000;
 /** Clocks of machines agree so far. */
 const SKEW_SECONDS = 30;
@@ -23,28 +23,18 @@ export function createEndedSessions({ clock, log, fleet }: Pick<WebPorts, 'clock
   const untold = new Set<string>();
   const shared = fleet && sharedThrough(fleet, clock);
   const nowS = () => Math.floor(clock.nowMs() / 1_000);
-  let lookAtMs = 0;
-  let looking: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
-    if (shared === undefined || clock.monotonicMs() < lookAtMs) return;
-    looking ??= lookNow(shared).finally(() => {
-      looking = undefined;
-    });
-    await looking;
-  }
-
-  async function lookNow(elsewhere: NonNullable<typeof shared>): Promise<void> {
-    let restMs = LOOK_MS;
+  async function lookElsewhere(): Promise<void> {
     try {
       await tellAll();
-      for (const [id, untilS] of await elsewhere.read(nowS())) remember(id, untilS);
+      for (const [id, untilS] of (await shared?.read(nowS())) ?? []) remember(id, untilS);
     } catch (error) {
-      restMs = LOOK_AGAIN_MS;
       log.debug({ error: messageOf(error) }, 'which sessions were ended elsewhere is not known now');
+      throw error;
     }
-    lookAtMs = clock.monotonicMs() + restMs;
   }
+  const asked = shareAnswer(clock, lookElsewhere, LOOK_MS, LOOK_AGAIN_MS);
+  const look = () => asked().catch(() => {});
 
   function remember(id: string, untilS: number): void {
     ended.set(id, Math.max(untilS, ended.get(id) ?? 0));
@@ -102,7 +92,7 @@ function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, c
   return {
     async read(nowS: number): Promise<[id: string, untilS: number][]> {
       const asked = redis.zrange(key, nowS, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_ENDED + 1, 'WITHSCORES');
-      const found = await askRedis({ redis, clock, asked, without: 'sessions of before count on' });
+      const found = await askRedis(asked, 'sessions of before count on', redis, clock);
       return Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, Number(found[2 * i + 1])]);
     },
     async add(id: string, untilS: number): Promise<void> {
@@ -112,8 +102,7 @@ function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, c
         .zadd(key, 'GT', untilS, id)
         .expire(key, SESSION_SECONDS + 60)
         .exec();
-      const without = 'it is done in this process, and by the others once it is back';
-      await askRedis({ redis, clock, asked, without });
+      await askRedis(asked, 'it is done in this process, and by the others once it is back', redis, clock);
     },
   };
 }

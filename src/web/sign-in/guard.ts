@@ -18,7 +18,6 @@ import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-/** Who acts, for the log. */
 interface Actor {
   readonly name: string;
   readonly namedBy: Session['namedBy'];
@@ -46,7 +45,6 @@ declare module 'fastify' {
 const ACT_HEADER = 'x-vessel-export';
 export const MAX_NAME_CHARS = 64;
 
-/** Is nobody asked who they are? */
 function isUnasked({ readPassword, named }: WebAccess): boolean {
   return readPassword === undefined && named === undefined;
 }
@@ -70,7 +68,6 @@ export function guardHost(server: FastifyInstance, access: WebAccess): void {
   });
 }
 
-/** Guards of everything below /api. */
 export function guardApi(
   api: FastifyInstance,
   { clock, log }: Pick<WebPorts, 'clock' | 'log'>,
@@ -142,7 +139,6 @@ export function mayRead(access: WebAccess, session: Session | undefined): boolea
   return session !== undefined || isUnasked(access);
 }
 
-/** Is there anybody who may act? */
 export function canAct({ actPassword, named }: WebAccess): boolean {
   return actPassword !== undefined || (named?.actGroups.length ?? 0) > 0;
 }

@@ -10,11 +10,9 @@ import {
 import { isInClear, isLoopbackHost } from '../../core/model/web-address.ts';
 
 export interface ProviderSettings {
-  /** As the provider calls itself. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Separated by spaces. */
   readonly scope: string;
   readonly nameClaim: string;
   readonly groupsClaim: string;
@@ -53,7 +51,6 @@ export async function openProvider(settings: ProviderSettings) {
   expectHttps(config.serverMetadata(), settings);
 
   return {
-    /** Where to send the browser. */
     async begin() {
       const flow: SignInFlow = {
         state: client.randomState(),

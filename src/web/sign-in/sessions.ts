@@ -15,7 +15,6 @@ import type { Right, WebAccess } from '../ports.ts';
 type Key = Right | 'provider';
 
 export interface Session {
-  /** Cleaned. */
   readonly name: string;
   readonly right: Right;
   /** Who says that this is their name: they alone, the provider, or a proxy. */
@@ -29,7 +28,6 @@ export type Sessions = Awaited<ReturnType<typeof openSessions>>;
 
 export const SESSION_SECONDS: number = 12 * 3_600;
 const KNOWN_SECONDS = 90 * 86_400;
-/** On the way to the provider and back. */
 const KEPT_SECONDS = 900;
 /** Browsers send a few kilobytes at most. */
 const MAX_COOKIES = 64;
@@ -37,7 +35,6 @@ const MAX_COOKIES = 64;
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 };
 const derive = promisify<string, string, number, typeof COST, Buffer>(scrypt);
 
-/** Derives the keys. */
 export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'>) {
   const passwords = { read: access.readPassword, act: access.actPassword };
   const lake = digest(access.lakeUrl);

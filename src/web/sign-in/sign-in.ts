@@ -1,10 +1,11 @@
 /** Signing in and out, by password or provider. What belongs to the way is kept by the browser, in a signed cookie. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { shareAnswer } from '../../core/concurrency.ts';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';
 import type { SessionAnswer } from '../answers.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
-import { addressOf, type Client, createShares, shareAnswer } from '../shares.ts';
+import { addressOf, type Client, createShares } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
@@ -12,7 +13,6 @@ import type { Session, Sessions } from './sessions.ts';
 
 type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
 
-/** Where a browser begins to sign in with its provider. */
 const PROVIDER_PATH = '/api/session/provider';
 
 export function registerSignIn(
@@ -94,7 +94,6 @@ const TRIED_AGAIN_MS = 5_000;
 /** Each waits for the provider, which others should not have to answer for. */
 const WAYS = { what: 'people who sign in', max: 16, maxOfClient: 8 };
 const MAX_PATH_CHARS = 500;
-/** The path below the prefix of the answers. */
 const PATH = PROVIDER_PATH.replace(/^\/api/, '');
 
 type Asking = Client & Pick<FastifyRequest, 'headers' | 'url'>;
@@ -145,7 +144,6 @@ export function registerProvider(
     lead(request, reply, () => finish(request, reply, named)),
   );
 
-  /** The cookie is set; where to lead the browser. */
   async function finish(request: Asking, reply: FastifyReply, people: NamedPeople): Promise<string> {
     const { sessions, ended } = signIn;
     const kept = sessions.readKept(request.headers.cookie);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
 import { adviceFor, FINDINGS, type Finding } from '../../../src/audit/verify/findings.ts';
-import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
+import type { ReadableStore } from '../../../src/audit/verify/lake-walk.ts';
 import {
   addDays,
   type Clock,
@@ -95,7 +95,8 @@ beforeAll(async () => {
   [service, folder] = [await startTestService(FLEET), await newMemoryFolder()];
   service.overlay.removeReadings(undefined, dayRange(SILENT_DATE));
   for (const layout of LAYOUTS) await tryAll(layout);
-});
+  // All of the work is here.
+}, 240_000);
 afterAll(async () => {
   await service.close();
   await folder[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { checkDetail } from '../../../src/audit/verify/detail-check.ts';
-import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
+import type { ReadableStore } from '../../../src/audit/verify/lake-walk.ts';
 import { dateToMicros, microsToIso, type Receipt } from '../../../src/core/model/index.ts';
 import { TO_THE_MICROSECOND } from '../../../src/core/proof/compare-counts.ts';
 import { detailKey } from '../../../src/lake/keys.ts';

@@ -2,8 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { ALL_DATES, walkDays, walkLedger } from '../../../src/audit/verify/lake-walk.ts';
-import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
+import { ALL_DATES, type ReadableStore, walkDays, walkLedger } from '../../../src/audit/verify/lake-walk.ts';
 import { datesBetween, type VesselDay } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { vesselIds } from '../../helpers/ledger.ts';

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
+import type { ReadableStore } from '../../../src/audit/verify/lake-walk.ts';
 import { type VerifiedDay, verifyLake } from '../../../src/audit/verify/verify-lake.ts';
 import {
   addDays,

@@ -28,6 +28,8 @@ export interface CommandRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** What the command threw, already turned into `code`. */
+  readonly error?: unknown;
 }
 
 /** Run a command as cli.ts would. */
@@ -54,13 +56,15 @@ export async function commandRun(
     signal: place.signal ?? new AbortController().signal,
   };
   let code: number;
+  let error: unknown;
   try {
     code = await command(context);
-  } catch (error) {
+  } catch (thrown) {
+    error = thrown;
     texts.stderr += `error: ${messageOf(error)}\n`;
     code = error instanceof CancelledError ? 130 : error instanceof ConfigError ? 2 : 1;
   } finally {
     await rm(jobsDir, { recursive: true, force: true });
   }
-  return { code, ...texts };
+  return { code, ...texts, ...(error !== undefined && { error }) };
 }

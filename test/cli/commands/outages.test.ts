@@ -4,7 +4,8 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { backfillActionCommand, backfillCommand } from '../../../src/cli/commands/backfill.ts';
+import { perform } from '../../../src/cli/cli.ts';
+import { backfillCommand, backfillListCommand } from '../../../src/cli/commands/backfill.ts';
 import { gcCommand } from '../../../src/cli/commands/gc.ts';
 import { holdCommand, liftHoldCommand } from '../../../src/cli/commands/hold.ts';
 import { reconcileCommand } from '../../../src/cli/commands/reconcile.ts';
@@ -14,7 +15,6 @@ import { verifyCommand } from '../../../src/cli/commands/verify.ts';
 import { addDays, microsToDate, silentLog } from '../../../src/core/model/index.ts';
 import { openFleet } from '../../../src/fleet/fleet.ts';
 import { runFleetProcess } from '../../../src/fleet/fleet-process.ts';
-import { createQueueHold } from '../../../src/fleet/queue/hold.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { loadConfig } from '../../../src/runtime/config/config.ts';
@@ -173,9 +173,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const down = { ...at, service: { ...service, baseUrl: `${origin}/fleet`, authUrl: `${origin}/auth` } };
     const list = (json: boolean) =>
-      commandRun(down, (context) =>
-        backfillActionCommand(context, 'list', [], { encoderThreads: 0 }, { json }),
-      );
+      commandRun(down, (context) => backfillListCommand(context, { json }, { encoderThreads: 0 }));
     const { code, stdout } = await list(true);
     expect({ code, asked }).toEqual({ code: 0, asked: 0 });
     const [backfill] = JSON.parse(stdout).backfills;
@@ -190,9 +188,20 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     if (!isKnown) expect(text).toMatch(/under way +- +- +- +- +-/);
     expect(asked).toBe(0);
     const id = `measurements-${range.from}-${range.to}`;
-    expect((await commandRun(down, (context) => backfillActionCommand(context, 'cancel', [id]))).code).toBe(
-      0,
-    );
+    // As they are typed: what the table makes of the words counts.
+    for (const [word, said] of [
+      ['pause', 'paused'],
+      ['resume', 'goes on'],
+      ['cancel', 'cancelled'],
+    ] as const) {
+      const typed = ['node', 'vessel-export', 'backfill', word, id];
+      const changed = await commandRun(down, (context) => perform(context, typed));
+      expect({ ...changed, stderr: '' }).toEqual({
+        code: 0,
+        stdout: expect.stringContaining(`${id}: ${said}`),
+        stderr: '',
+      });
+    }
   });
 
   test('hold says why the queue is on hold, and hold lift sets it going, whatever the probes say', async () => {
@@ -203,7 +212,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
       commandRun(place, (context) => command(context, { encoderThreads: 0 }));
     const connection = await openRedis(env.REDIS_URL);
     const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: env.REDIS_PREFIX });
-    const hold = createQueueHold(connection.client, queue.bull);
+    const hold = queue.hold;
     const none = { code: 0, stdout: 'the queue is not on hold\n', stderr: '' };
     expect(await ask(holdCommand)).toEqual(none);
     expect(await ask(liftHoldCommand)).toEqual(none);
@@ -234,7 +243,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     const env = { ...exportEnv(service, lake.url, jobsDir), ...queueEnv(), HTTP_PORT: '0' };
     const config = loadConfig(env);
     const other = await openFleet(config, env, silentLog, overrides);
-    const hold = createQueueHold(other.redis, other.queue.bull);
+    const hold = other.queue.hold;
     const stop = new AbortController();
     const options = {
       role: 'scheduler',

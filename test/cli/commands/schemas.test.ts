@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { backfillActionCommand, backfillCommand } from '../../../src/cli/commands/backfill.ts';
+import { backfillCommand, backfillListCommand } from '../../../src/cli/commands/backfill.ts';
 import type { OutputOptions } from '../../../src/cli/commands/command.ts';
 import { configCommand } from '../../../src/cli/commands/config.ts';
 import { gcCommand } from '../../../src/cli/commands/gc.ts';
@@ -238,11 +238,7 @@ describe('what commands print', () => {
     const env = { REDIS_URL: redis!.url, REDIS_PREFIX: redis!.newPrefix() };
     await rm(join(lake.dir, receiptKey({ ...DAY, date: addDays(DATE, 2) })));
     const list = () =>
-      printed(
-        'backfill-list',
-        (context) => backfillActionCommand(context, 'list', [], overrides, { json: true }),
-        env,
-      );
+      printed('backfill-list', (context) => backfillListCommand(context, { json: true }, overrides), env);
     expect((await list()).value.backfills).toEqual([]);
     const queued = await printed(
       'reconcile',

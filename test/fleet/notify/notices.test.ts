@@ -2,8 +2,13 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/core/model/index.ts';
-import { type Cause, causeKey, type KnownCauses } from '../../../src/fleet/notify/cause-changes.ts';
-import { createTeller, type Teller } from '../../../src/fleet/notify/notices.ts';
+import {
+  type Cause,
+  causeKey,
+  type KnownCauses,
+  type ToldCause,
+} from '../../../src/fleet/notify/cause-changes.ts';
+import { createTeller, type Tell } from '../../../src/fleet/notify/notices.ts';
 import { createWebhook, type WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
 import { NOTICES_KEY } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
@@ -44,7 +49,7 @@ afterAll(async () => {
 type NoticeStore = Pick<ObjectStore, 'get' | 'putIf'>;
 
 /** `aheadMs`: of its clock. */
-function teller(more: Partial<WebhookSettings> = {}, of: NoticeStore = store, aheadMs = 0): Teller {
+function teller(more: Partial<WebhookSettings> = {}, of: NoticeStore = store, aheadMs = 0): Tell {
   const own = { ...clock, nowMs: () => clock.nowMs() + aheadMs };
   const settings = { url: listener.url, secret: SECRET, format: 'json', name: 'fleet', ...more } as const;
   return createTeller({ store: of, webhook: createWebhook(settings, own), clock: own, log: silentLog });
@@ -57,10 +62,15 @@ const now = (...causes: Cause[]) =>
     ...causes.map((cause) => [causeKey(cause), cause] as const),
   ]);
 
+/** What was told and is not over. */
+async function readTold(): Promise<readonly ToldCause[]> {
+  return JSON.parse(Buffer.from((await store.get(NOTICES_KEY))!.bytes).toString('utf8')).told;
+}
+
 /** Tell while the clock runs on, as it does between tries. */
-async function tell(by: Teller, causes: KnownCauses): Promise<unknown> {
+async function tell(by: Tell, causes: KnownCauses): Promise<unknown> {
   let ended = false;
-  const telling = by.tell(causes, never).then(
+  const telling = by(() => causes, never).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -113,7 +123,6 @@ test('each change is told once, whoever tells: a restart, a new leader', async (
 
 test('of two that tell at once one does', async () => {
   const [one, other] = [teller(), teller()];
-  await Promise.all([one.told(), other.told()]);
   await Promise.all([tell(one, now(HOLD)), tell(other, now(HOLD))]);
   await tell(other, now(HOLD));
   expect(listener.news()).toEqual(['begun hold']);
@@ -183,17 +192,19 @@ test.for([0, 10 * DAY_MS, -10 * DAY_MS])(
 
 test('what a newer version has told is kept: it is neither told again nor over', async () => {
   await tell(teller(), now(HOLD, FAILED));
-  const told = JSON.parse(Buffer.from((await store.get(NOTICES_KEY))!.bytes).toString('utf8'));
+  const told = await readTold();
   const newer = { kind: 'tide-too-low', job: 'm', members: ['x'], count: 1, sinceMs: 5, depth: 'unknown' };
   const broken = { kind: 'hold', members: 5 };
-  await store.put(NOTICES_KEY, Buffer.from(JSON.stringify({ ...told, told: [newer, broken, ...told.told] })));
+  await store.put(
+    NOTICES_KEY,
+    Buffer.from(JSON.stringify({ noticesVersion: 1, told: [newer, broken, ...told] })),
+  );
   listener.news();
   await tell(teller(), now(HOLD, FAILED));
   expect(listener.news()).toEqual([]);
   await tell(teller(), now(FAILED));
   expect(listener.news()).toEqual(['over hold']);
-  const after = JSON.parse(Buffer.from((await store.get(NOTICES_KEY))!.bytes).toString('utf8'));
-  expect(after.told).toContainEqual(newer);
+  expect(await readTold()).toContainEqual(newer);
 });
 
 test('a message that a newer version was sending is sent as it stands', async () => {
@@ -207,7 +218,7 @@ test('a message that a newer version was sending is sent as it stands', async ()
   await clock.advance(61_000);
   await tell(own, now(HOLD));
   expect(listener.news()).toEqual(['begun tide-too-low', 'begun hold']);
-  expect((await teller().told()).map(({ kind }) => kind)).toEqual(['tide-too-low', 'hold']);
+  expect((await readTold()).map(({ kind }) => kind)).toEqual(['tide-too-low', 'hold']);
 });
 
 test('a lake that fails after the message has arrived has it sent no second time by the same process', async () => {

@@ -2,8 +2,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, systemClock } from '../../../src/core/model/index.ts';
-import { createQueueHold } from '../../../src/fleet/queue/hold.ts';
-import type { QueuedDay, VesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { startVesselDayWorker, type VesselDayWorker } from '../../../src/fleet/queue/vessel-day-worker.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
@@ -42,7 +41,7 @@ interface Line {
 }
 
 describe.skipIf(server === undefined)('forged jobs', () => {
-  let queue: VesselDayQueue;
+  let queue: BullVesselDays;
   let prefix: string;
   let errors: Line[];
   let worker: VesselDayWorker | undefined;
@@ -199,7 +198,7 @@ describe.skipIf(server === undefined)('forged jobs', () => {
     ],
     ['nothing of a hold', '{}'],
   ])('a hold that is %s is a hold all the same, and can be lifted', async ([, text]) => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await hold.place({ code: 'disk-full', message: 'm', host: 'h', sinceMs: 1 });
     await redis.hset(queue.bull.toKey('meta'), 'vessel-export:hold', text!);
     expect(await hold.read()).toEqual({
@@ -213,7 +212,7 @@ describe.skipIf(server === undefined)('forged jobs', () => {
   });
 
   test('the texts of a hold are cleaned and bounded', async () => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await hold.place({ code: 'disk-full', message: longName, host: hostileNames.all, sinceMs: 1 });
     const { message, host } = (await hold.read())!;
     expect(unseenIn(message + host)).toEqual([]);

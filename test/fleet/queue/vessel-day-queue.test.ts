@@ -1,10 +1,9 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-
-import { createQueueHold } from '../../../src/fleet/queue/hold.ts';
-import type { QueuedDay, VesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
-import { openVesselDayQueue, QUEUE_NAME } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import { QUEUE_NAME } from '../../../src/fleet/queue/queued-day.ts';
+import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { createScheduleState } from '../../../src/redis/schedule-state.ts';
 import { redisForTests } from '../../helpers/redis.ts';
@@ -20,7 +19,7 @@ function dayOf(date: string, more: Partial<QueuedDay> = {}): QueuedDay {
 const FAULT = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
 
 describe.skipIf(server === undefined)('the queue of vessel-days', () => {
-  let queue: VesselDayQueue;
+  let queue: BullVesselDays;
   let prefix: string;
 
   beforeEach(() => {
@@ -67,7 +66,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   });
 
   test('a hold is placed once, pauses, and is lifted', async () => {
-    const [one, other] = [createQueueHold(redis, queue.bull), createQueueHold(redis, queue.bull)];
+    const [one, other] = [queue.hold, queue.hold];
     const hold = { code: 'credentials-refused', message: 'refused', host: 'a', sinceMs: 1 };
     expect(await one.place(hold)).toBe(true);
     expect(await other.place({ ...hold, host: 'b' })).toBe(false);
@@ -83,9 +82,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
 
   test('holds that are placed and lifted at once leave a marker and a pause, or neither', async () => {
     const connections = Array.from({ length: 6 }, () => connection!.openForQueue());
-    const holds = connections.map((each) =>
-      createQueueHold(each, openVesselDayQueue({ redis: each, prefix }).bull),
-    );
+    const holds = connections.map((each) => openVesselDayQueue({ redis: each, prefix }).hold);
     const hold = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
     for (let round = 0; round < 100; round++) {
       const steps = holds.map((each, index) => (index % 2 === 0 ? each.place(hold) : each.lift()));
@@ -95,7 +92,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   });
 
   test('a worker goes on with what waits when the hold is lifted, and a pause without a reason stays', async () => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await hold.place({ code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 });
     await queue.add([dayOf('2026-01-05')]);
     const taken: unknown[] = [];
@@ -111,7 +108,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   });
 
   test('a queue whose hold has lost its reason says that it is paused, and somebody lifts it', async () => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await hold.place(FAULT);
     // As when one key of all is evicted or removed: the pause stays, or goes with its reason.
     const keys = await redis.keys(`${queue.bull.toKey('')}*`);
@@ -130,7 +127,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   });
 
   test('a reason beside no pause holds nothing up, and the next fault is told as a new one', async () => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await hold.place(FAULT);
     await queue.bull.resume();
     expect(await hold.read()).toBeUndefined();
@@ -143,7 +140,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   });
 
   test('a fault that is met while somebody has paused the queue does not make it go on by itself', async () => {
-    const hold = createQueueHold(redis, queue.bull);
+    const hold = queue.hold;
     await queue.bull.pause();
     expect(await hold.place(FAULT)).toBe(false);
     expect(await hold.lift()).toBe(false);

@@ -9,8 +9,9 @@ import {
   RetriableError,
 } from '../../../src/core/errors.ts';
 import { silentLog, systemClock } from '../../../src/core/model/index.ts';
-import type { QueuedDay, VesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
-import { openVesselDayQueue, QUEUE_NAME } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import { QUEUE_NAME } from '../../../src/fleet/queue/queued-day.ts';
+import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import type { VesselDayWorker, WorkerOptions } from '../../../src/fleet/queue/vessel-day-worker.ts';
 import { startVesselDayWorker } from '../../../src/fleet/queue/vessel-day-worker.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
@@ -23,7 +24,7 @@ const DAY: QueuedDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-
 const ID = 'measurements/IMO9321483/2026-01-05';
 
 describe.skipIf(server === undefined)('a worker', () => {
-  let queue: VesselDayQueue;
+  let queue: BullVesselDays;
   let prefix: string;
   const workers: VesselDayWorker[] = [];
   let troubles: string[];

@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Category, HostileInput } from '../input.ts';
-import type { ExporterFace, JobFile } from './exporter-face.ts';
+import { words } from '../input.ts';
+import type { ExporterFace } from './exporter-face.ts';
 import { READINGS, RUN_ARGS } from './exporter-face.ts';
 import type { Answer, AskedFamily, Misanswer, Plan } from './front.ts';
 import { closeServer, listen, sendAnswer } from './front.ts';
@@ -76,17 +77,17 @@ const REWRITES: readonly (readonly [string, (text: string) => string | Buffer])[
   ['a trailing comma', (text) => `${text.trimEnd()},`],
 ];
 
-const JSON_READINGS: JobFile = { ...READINGS, transport: 'json' };
-
 export const GARBLED: Category<ExporterFace> = {
   name: 'garbled bodies',
   inputs: [
     ...FAMILIES.flatMap((family) =>
       REWRITES.map(([name, rewrite]) => peer(`${family}: ${name}`, rewritten(family, rewrite))),
     ),
-    ...REWRITES.filter((_, index) => index % 2 === 1).map(([name, rewrite]) =>
-      peer(`measurements as JSON: ${name}`, rewritten('measurements', rewrite), { job: JSON_READINGS }),
-    ),
+    ...REWRITES.map(([name, rewrite], index) => {
+      const transport = index % 2 === 1 ? 'json' : 'parquet';
+      const plan = rewritten('measurements', rewrite);
+      return peer(`measurements as ${transport}: ${name}`, plan, { job: { ...READINGS, transport } });
+    }),
   ],
 };
 
@@ -174,18 +175,9 @@ const STATUSES: readonly number[] = [
 ];
 
 const RETRY_AFTER: readonly string[] = [
-  ...[
-    '-1',
-    '0',
-    '31536000',
-    '99999999999999999999',
-    '1e400',
-    'NaN',
-    'soon',
-    '',
-    '0x10',
-    'Fri, 31 Dec 9999 23:59:59 GMT',
-  ],
+  '',
+  'Fri, 31 Dec 9999 23:59:59 GMT',
+  ...words('-1 0 31536000 99999999999999999999 1e400 NaN soon 0x10'),
   ...['Thu, 01 Jan 1970 00:00:00 GMT', 'x'.repeat(8_000), '1, 2', '\u00a0', '1.5'],
 ];
 
@@ -259,7 +251,9 @@ const DATES: readonly string[] = [
     'x'.repeat(5_000),
     '\u00ff',
   ],
-  ...['Sat, 32 Jan 2026 00:00:00 GMT', '2026-01-05T00:00:00Z', 'Sun, 04 Jan 2026 23:00:00 GMT'],
+  'Sat, 32 Jan 2026 00:00:00 GMT',
+  '2026-01-05T00:00:00Z',
+  'Sun, 04 Jan 2026 23:00:00 GMT',
 ];
 
 const dated = (date: string): Plan =>

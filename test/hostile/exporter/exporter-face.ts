@@ -12,7 +12,7 @@ import type { Target } from '../input.ts';
 import type { Measured } from '../measured-process.ts';
 import { measure } from '../measured-process.ts';
 import type { Command, CommandEnd } from './exporter-child.ts';
-import type { Front, Plan } from './front.ts';
+import type { Front } from './front.ts';
 import { openFront } from './front.ts';
 
 export const VESSEL = 'IMO9321483';
@@ -46,6 +46,8 @@ export interface Sandbox extends AsyncDisposable {
 export interface ExporterFace extends AsyncDisposable {
   readonly front: Front;
   readonly target: Target;
+  /** Ends the process; the next command starts another. */
+  recover(): Promise<void>;
   sandbox(job?: JobFile): Promise<Sandbox>;
   /** A sandbox whose lake holds the day already, exported honestly. */
   publishedSandbox(job?: JobFile): Promise<Sandbox>;
@@ -137,9 +139,6 @@ export async function openExporter(): Promise<ExporterFace> {
     begin: () => child?.forgetPeak(),
     peakBytes: () => child?.peakBytes() ?? 0,
     cpuMs: () => child?.cpuMs() ?? 0,
-    async recover() {
-      await child?.end(0);
-    },
     async ailment() {
       front.plan = {};
       const peak = child?.peakBytes() ?? 0;
@@ -150,6 +149,9 @@ export async function openExporter(): Promise<ExporterFace> {
   await kept(READINGS);
   return {
     ...{ front, target, sandbox, run },
+    async recover() {
+      await child?.end(0);
+    },
     async publishedSandbox(job = READINGS) {
       const from = await kept(job);
       const made = await sandbox(job);
@@ -157,20 +159,17 @@ export async function openExporter(): Promise<ExporterFace> {
       return made;
     },
     async servedLake() {
-      const { lake, jobs, ...rest } = await sandbox();
-      const served = { lake, jobs, ...rest };
-      await writeFile(
-        join(jobs, 'names.yaml'),
-        stringify({ ...READINGS, dataset: 'metadata', select: ['flat/{vessel}/*'] }),
-      );
-      const exported = [
-        await run(served, ['run', 'readings', ...RUN_ARGS.slice(1)]),
-        await run(served, ['run', 'names', '--from', 'today']),
-      ];
-      const failed = exported.find(({ code }) => code !== 0);
-      if (failed !== undefined)
-        throw new Error(`the lake to serve was not exported: ${failed.stderr.slice(-600)}`);
-      return lake;
+      const served = await sandbox();
+      const names = { ...READINGS, dataset: 'metadata', select: ['flat/{vessel}/*'] };
+      await writeFile(join(served.jobs, 'names.yaml'), stringify(names));
+      for (const args of [
+        ['run', 'readings', ...RUN_ARGS.slice(1)],
+        ['run', 'names', '--from', 'today'],
+      ]) {
+        const { code, stderr } = await run(served, args);
+        if (code !== 0) throw new Error(`the lake to serve was not exported: ${stderr.slice(-600)}`);
+      }
+      return served.lake;
     },
     honestDigest: async (job = READINGS) => digestOf((await kept(job)).lake),
     async [Symbol.asyncDispose]() {
@@ -196,5 +195,3 @@ export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
-
-export type { Plan };

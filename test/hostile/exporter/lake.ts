@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rm, stat, symlink, truncate, writeFile } from '
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Category, HostileInput } from '../input.ts';
-import { shown } from '../input.ts';
+import { shown, words } from '../input.ts';
 import type { ExporterFace, Sandbox } from './exporter-face.ts';
 import { DATE, filesBelow, NEXT_DATE, VESSEL } from './exporter-face.ts';
 import { faultOfEnd } from './held.ts';
@@ -106,11 +106,8 @@ const CHANGES: readonly (readonly [string, Change])[] = [
     receipt((known) => ({ ...known, rows })),
   ]),
   ...[
-    '../../canary',
-    '/etc/passwd',
-    '../canary',
-    'readings/../../canary',
     '\0',
+    ...words('../../canary /etc/passwd ../canary readings/../../canary'),
     ESC,
     '',
     'readings',
@@ -125,21 +122,12 @@ const CHANGES: readonly (readonly [string, Change])[] = [
       receipt((known) => ({ ...known, detail: { ...(known.detail as object), key } })),
     ],
   ]),
-  ...[
-    'job',
-    'vessel',
-    'date',
-    'dataset',
-    'settingsHash',
-    'proof',
-    'firstTimestamp',
-    'version',
-    'finishedAt',
-    'epoch',
-  ].map((field): [string, Change] => [
-    `receipt: ${field} of control characters`,
-    receipt((known) => ({ ...known, [field]: `${ESC}../..` })),
-  ]),
+  ...[...words('job vessel date dataset settingsHash proof firstTimestamp version finishedAt epoch')].map(
+    (field): [string, Change] => [
+      `receipt: ${field} of control characters`,
+      receipt((known) => ({ ...known, [field]: `${ESC}../..` })),
+    ],
+  ),
   ['receipt: text of 20 MB', receipt((known) => ({ ...known, version: 'x'.repeat(20_000_000) }))],
   [
     'receipt: 100,000 parts',

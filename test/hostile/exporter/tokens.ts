@@ -1,5 +1,6 @@
 /** Tokens that are none, and names that are meant for a terminal, a key or a path. */
 import type { Category } from '../input.ts';
+import { words } from '../input.ts';
 import { rewritten } from './answers.ts';
 import type { ExporterFace, JobFile } from './exporter-face.ts';
 import { READINGS, VESSEL } from './exporter-face.ts';
@@ -163,11 +164,8 @@ export const NAMES_CATEGORY: Category<ExporterFace> = {
 const DISCOVERED: readonly unknown[] = [
   ...[
     '',
-    '9321483/../x',
-    '..',
     '9321483\0',
-    '932148',
-    '93214833',
+    ...words('9321483/../x .. 932148 93214833'),
     9321483,
     -1,
     null,

@@ -1,7 +1,7 @@
 /** Guessing, and forging who one is. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Category, HostileInput } from '../input.ts';
-import { shown } from '../input.ts';
+import { shown, words } from '../input.ts';
 import type { RawAnswer } from '../raw-http.ts';
 import type { PageAsked, PageFace } from './page-face.ts';
 import { ACT_LINES, ACT_PASSWORD, READ_PASSWORD, signIn, USER_HEADER } from './page-face.ts';
@@ -116,13 +116,10 @@ const HEADERS: readonly (readonly [string, readonly string[]])[] = [
 /** Ways back from a provider that nobody went to. */
 const RETURNS = [
   '',
-  '?code=x',
-  '?code=x&state=x',
-  '?error=access_denied&state=x',
   `?code=${'x'.repeat(8_000)}&state=${'y'.repeat(8_000)}`,
-  '?code=x&state=x&iss=http%3A%2F%2F127.0.0.1%3A1',
-  '?code[]=x&state[__proto__]=y',
-  '?id_token=x.y.z&access_token=x',
+  ...words('?code=x ?code=x&state=x ?error=access_denied&state=x'),
+  ...words('?code=x&state=x&iss=http%3A%2F%2F127.0.0.1%3A1 ?code[]=x&state[__proto__]=y'),
+  ...words('?id_token=x.y.z&access_token=x'),
 ].map(
   (query): HostileInput<PageFace> => ({
     name: shown(`the way back with '${query}'`),

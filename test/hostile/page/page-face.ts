@@ -1,8 +1,5 @@
 /** `vessel-export web` as a process of its own, and hostile clients that come from addresses of their own. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { objectKey } from '../../../src/lake/keys.ts';
@@ -11,10 +8,9 @@ import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { ACT_HEADERS, signIn as webSignIn } from '../../helpers/web.ts';
 import type { Opened, Target } from '../input.ts';
 import type { Measured } from '../measured-process.ts';
-import { measure, starvedMs } from '../measured-process.ts';
+import { startCommand, starvedMs } from '../measured-process.ts';
 import type { RawAnswer } from '../raw-http.ts';
-import { exchangeBytes, parseAnswers } from '../raw-http.ts';
-import { BIN } from '../service/service-face.ts';
+import { exchangeOne, loopbackAddresses, requestBytes } from '../raw-http.ts';
 
 export const READ_PASSWORD = 'a password to look';
 export const ACT_PASSWORD = 'a password to act!';
@@ -49,28 +45,8 @@ export interface PageFace {
   health(from: string, until?: Promise<unknown>): Promise<string | undefined>;
 }
 
-interface StartedPage extends Opened<PageFace>, AsyncDisposable {}
-
-/** A page that is started anew where an input has harmed it. */
-export async function startRenewedPage(): Promise<AsyncDisposable & { current(): Opened<PageFace> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'vessel-export-hostile-page-'));
-  await writeLake(folder);
-  let started = await startPage(folder);
-  const recover = async () => {
-    await started[Symbol.asyncDispose]();
-    started = await startPage(folder);
-  };
-  return {
-    current: () => ({ face: started.face, target: { ...started.target, recover } }),
-    async [Symbol.asyncDispose]() {
-      await started[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
 /** A day whose object is large, and a hole: the page looks at no byte of it. */
-async function writeLake(folder: string): Promise<void> {
+export async function writePageLake(folder: string): Promise<void> {
   const store = createLocalStore(join(folder, 'lake'));
   await writeReceipt(store, makeReceipt(DAY));
   await store.put(objectKey(DAY), new Uint8Array(1));
@@ -80,63 +56,34 @@ async function writeLake(folder: string): Promise<void> {
   await writeFile(join(folder, 'jobs/measurements.yaml'), JSON.stringify(job));
 }
 
-async function startPage(folder: string): Promise<StartedPage> {
-  const child = spawn(process.execPath, [BIN, 'web', '--host', '127.0.0.1', '--port', '0'], {
-    env: {
-      ...{ PATH: process.env.PATH, LOG_LEVEL: 'info' },
-      ...{ LAKE_URL: pathToFileURL(join(folder, 'lake')).href, JOBS_DIR: join(folder, 'jobs') },
-      ...{ WEB_READ_PASSWORD: READ_PASSWORD, WEB_ACT_PASSWORD: ACT_PASSWORD },
-      // Of these nobody comes: all who send their headers are strangers.
-      ...{ TRUSTED_PROXY: '192.0.2.1', WEB_USER_HEADER: USER_HEADER },
-      ...{ PUBLIC_URL: 'http://localhost', WEB_OIDC_ISSUER: 'http://127.0.0.1:1' },
-      ...{ WEB_OIDC_CLIENT_ID: 'page', WEB_OIDC_CLIENT_SECRET: 'a secret of the page' },
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+export async function startPage(folder: string): Promise<Opened<PageFace> & AsyncDisposable> {
+  const { process, said, log } = await startCommand(['web', '--host', '127.0.0.1', '--port', '0'], {
+    ...{ LOG_LEVEL: 'info', JOBS_DIR: join(folder, 'jobs') },
+    LAKE_URL: pathToFileURL(join(folder, 'lake')).href,
+    ...{ WEB_READ_PASSWORD: READ_PASSWORD, WEB_ACT_PASSWORD: ACT_PASSWORD },
+    // Of these nobody comes: all who send their headers are strangers.
+    ...{ TRUSTED_PROXY: '192.0.2.1', WEB_USER_HEADER: USER_HEADER },
+    ...{ PUBLIC_URL: 'http://localhost', WEB_OIDC_ISSUER: 'http://127.0.0.1:1' },
+    ...{ WEB_OIDC_CLIENT_ID: 'page', WEB_OIDC_CLIENT_SECRET: 'a secret of the page' },
   });
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (more: string) => {
-    log = (log + more).slice(-4 * 1024 * 1024);
-  });
-  const [line] = (await Promise.race([
-    once(child.stdout, 'data'),
-    once(child, 'exit').then(() => Promise.reject(new Error(`the page did not start: ${log}`))),
-  ])) as [Buffer];
-  const measured = measure(child);
-  // Whatever ends this process, the page is not left behind.
-  const kill = () => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
   try {
-    return await faceOf(measured, Number(new URL(line.toString('utf8').trim()).port), () => log);
+    return await faceOf(process, Number(new URL(said).port), log);
   } catch (error) {
-    await measured.end(0);
+    await process.end(0);
     throw error;
   }
 }
 
-async function faceOf(measured: Measured, port: number, log: () => string): Promise<StartedPage> {
-  let addresses = 0;
-  const newAddress = () => {
-    addresses++;
-    return `127.${1 + (addresses >> 16)}.${(addresses >> 8) & 255}.${addresses & 255}`;
-  };
-  const bytesOf = ({ method = 'GET', path, headers = [], body }: PageAsked): Buffer => {
-    const length = body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`];
-    const head = [
-      `${method} ${path} HTTP/1.1`,
-      'host: localhost',
-      'connection: close',
-      ...length,
-      ...headers,
-    ];
-    return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`);
-  };
-  const ask = async (asked: PageAsked): Promise<RawAnswer> => {
-    const [answer] = parseAnswers(
-      await exchangeBytes({ port, from: asked.from ?? newAddress(), bytes: bytesOf(asked) }),
-    );
-    return answer ?? { status: 0, headers: {}, body: Buffer.alloc(0), isWhole: false };
-  };
+async function faceOf(
+  measured: Measured,
+  port: number,
+  log: () => string,
+): Promise<Opened<PageFace> & AsyncDisposable> {
+  const newAddress = loopbackAddresses();
+  const bytesOf = ({ method = 'GET', path, headers = [], body }: PageAsked) =>
+    requestBytes(`${method} ${path}`, ['host: localhost', ...headers], body);
+  const ask = (asked: PageAsked) =>
+    exchangeOne({ port, from: asked.from ?? newAddress(), bytes: bytesOf(asked) });
   const starved = () => starvedMs(measured.child.pid!) + starvedMs(process.pid);
   let slowestMs = 0;
   const healthMs = async (from: string): Promise<number> => {
@@ -157,8 +104,9 @@ async function faceOf(measured: Measured, port: number, log: () => string): Prom
     while (times.length < 5 || !isOver) times.push(await healthMs(from));
     return Math.max(...times);
   };
+  const cookie = await webSignIn(`http://127.0.0.1:${port}`, READ_PASSWORD);
   const face: PageFace = {
-    ...{ process: measured, port, bytesOf, ask, newAddress, log, cookie: '' },
+    ...{ process: measured, port, bytesOf, ask, newAddress, log, cookie },
     async health(from, until) {
       const took = await slowest(from, until);
       if (took <= HEALTH_MS) return undefined;
@@ -167,16 +115,12 @@ async function faceOf(measured: Measured, port: number, log: () => string): Prom
         : `/health took ${Math.round(took)} ms`;
     },
   };
-  const cookie = await webSignIn(`http://127.0.0.1:${port}`, READ_PASSWORD);
-  const signedIn = { ...face, cookie };
   const target: Target = {
     begin() {
       measured.forgetPeak();
       slowestMs = 0;
     },
-    ...{ peakBytes: measured.peakBytes, slowestMs: () => slowestMs },
-    cpuMs: measured.cpuMs,
-    recover: async () => {},
+    ...{ peakBytes: measured.peakBytes, slowestMs: () => slowestMs, cpuMs: measured.cpuMs },
     async ailment() {
       if (!measured.isAlive()) return `the page has ended: ${log().slice(-300)}`;
       const peak = measured.peakBytes();
@@ -189,7 +133,7 @@ async function faceOf(measured: Measured, port: number, log: () => string): Prom
         : undefined;
     },
   };
-  return { face: signedIn, target, [Symbol.asyncDispose]: () => measured.end() };
+  return { face, target, [Symbol.asyncDispose]: () => measured.end() };
 }
 
 export const ACT_LINES = Object.entries(ACT_HEADERS).map(([name, value]) => `${name}: ${value}`);

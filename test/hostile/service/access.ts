@@ -1,7 +1,7 @@
 /** Forged tokens, and asking for tokens in ways that must not work. */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { Category, HostileInput } from '../input.ts';
-import { exchangeBytes, parseAnswers } from '../raw-http.ts';
+import { words } from '../input.ts';
 import type { Expectation } from './held.ts';
 import { request } from './held.ts';
 import type { ServiceFace } from './service-face.ts';
@@ -51,7 +51,7 @@ function forged(): [string, string][] {
   );
   const kids = [
     ...['../../../../dev/null', '/dev/null', "x' UNION SELECT ''--", '0', '__proto__', 'a'.repeat(5_000)],
-    ...['file:///dev/null', 'http://127.0.0.1:1/keys', '%00', '../../proc/sys/kernel/randomize_va_space'],
+    ...words('file:///dev/null http://127.0.0.1:1/keys %00 ../../proc/sys/kernel/randomize_va_space'),
   ].map((kid): [string, string] => [`kid ${kid.slice(0, 40)}`, hmac({ ...HS256, kid }, claims(), '')]);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = publicKey.export({ format: 'jwk' });
@@ -258,56 +258,9 @@ export const TOKEN_ENDPOINT: Category<ServiceFace> = {
     tokenAsk('two content types', { headers: [FORM, 'content-type: application/json'] }),
     ...['GET', 'PUT', 'DELETE', 'PATCH'].map((method) => tokenAsk(method, { method })),
     ...[
-      ...['/auth/oauth2/token/', '//auth/oauth2/token', '/auth/oauth2/../oauth2/token', '/AUTH/oauth2/token'],
-      ...[
-        '/auth/oauth2/token%00',
-        '/auth/oauth2/token;x',
-        '/fleet/oauth2/token',
-        '/auth/oauth2/token?scope=read:*',
-      ],
+      ...words('/auth/oauth2/token/ //auth/oauth2/token /auth/oauth2/../oauth2/token /AUTH/oauth2/token'),
+      ...words('/auth/oauth2/token%00 /auth/oauth2/token;x /fleet/oauth2/token'),
+      ...words('/auth/oauth2/token?scope=read:*'),
     ].map((target) => tokenAsk(`at ${target}`, { target })),
-  ],
-};
-
-/** Secrets tried from one address for one client. */
-const GUESSES = 600;
-
-/** Guessing must get slower: so many wrong secrets in a row are not all simply judged. */
-function guess(name: string, id: (i: number) => string): HostileInput<ServiceFace> {
-  return {
-    name,
-    async send(face) {
-      const from = face.newAddress();
-      const tried: string[] = [];
-      const guesses = Array.from({ length: GUESSES }, (_, i) => {
-        const secret = `guess-${i}-${'x'.repeat(16)}`;
-        tried.push(secret);
-        return { authorization: basic(id(i), secret), i };
-      });
-      const statuses = new Map<number, number>();
-      for (let at = 0; at < guesses.length; at += 20) {
-        await Promise.all(
-          guesses.slice(at, at + 20).map(async ({ authorization }) => {
-            const asked = { method: 'POST', target: '/auth/oauth2/token', body: GRANT, headers: [FORM] };
-            const bytes = face.bytesOf({ ...asked, authorization });
-            const [answer] = parseAnswers(await exchangeBytes({ port: face.port, from, bytes }));
-            const status = answer?.status ?? 0;
-            statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          }),
-        );
-      }
-      if (tried.some((secret) => face.log().includes(secret))) return 'the log shows what was tried';
-      if ((statuses.get(200) ?? 0) > 0) return 'a guess was right';
-      const judged = statuses.get(401) ?? 0;
-      return judged > GUESSES / 2 ? `${judged} of ${GUESSES} guesses in a row were judged` : undefined;
-    },
-  };
-}
-
-export const GUESSING: Category<ServiceFace> = {
-  name: 'guessing',
-  inputs: [
-    guess('secrets of one client', () => 'wide'),
-    guess('secrets of clients that are made up', (i) => `client-${i}`),
   ],
 };

@@ -1,6 +1,7 @@
 /** Expressions that explode, and bodies that are not what they should be. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Category } from '../input.ts';
+import { words } from '../input.ts';
 import type { Expectation } from './held.ts';
 import { ANSWERED, query, REFUSED, request } from './held.ts';
 import type { ServiceFace } from './service-face.ts';
@@ -168,14 +169,11 @@ export const BODIES: Category<ServiceFace> = {
     ),
     query('a gzip bomb', zipped(), { headers: ['content-encoding: gzip'] }, REFUSED_BODY),
     ...[
-      'text/plain',
-      'application/jsonp',
-      'application/x-www-form-urlencoded',
-      'application/json-seq',
       '',
       'APPLICATION/JSON; charset=utf-16',
       'multipart/form-data; boundary=x',
       `application/json;${'x'.repeat(20_000)}`,
+      ...words('text/plain application/jsonp application/x-www-form-urlencoded application/json-seq'),
     ].map((type) => query(`content type ${type.slice(0, 50)}`, GOOD, { headers: [`content-type: ${type}`] })),
     request('no content type', { method: 'POST', path: '/metadata/query', body: GOOD }, REFUSED_BODY),
     request('two content types', {

@@ -1,5 +1,6 @@
 /** Hostile parameters: injection, numbers and times at the edges, formats. */
 import type { Category } from '../input.ts';
+import { words } from '../input.ts';
 import type { Expectation } from './held.ts';
 import { ANSWERED, query, request } from './held.ts';
 import type { ServiceFace } from './service-face.ts';
@@ -16,21 +17,16 @@ const PAYLOADS: readonly string[] = [
   "'; COPY (SELECT 1) TO '/tmp/vessel-export-injected'; --",
   "\"; ATTACH '/tmp/x.db' AS x; --",
   '$$ || pg_sleep(20) --',
-  '../../../../etc/passwd',
-  '..%2f..%2f..%2fetc%2fpasswd',
   '/etc/passwd\0.parquet',
-  '**/*.parquet',
   '{{7*7}}<%= 7*7 %>#{7*7}',
-  '%0d%0aset-cookie:%20x=1',
-  '<script>alert(1)</script>',
   '; cat /etc/passwd | sh',
-  '__proto__',
-  'constructor',
+  ...words('../../../../etc/passwd ..%2f..%2f..%2fetc%2fpasswd **/*.parquet %0d%0aset-cookie:%20x=1'),
+  ...words('<script>alert(1)</script> __proto__ constructor'),
 ];
 
 const PARAMETERS: readonly string[] = [
-  ...['from', 'to', 'from_epoch', 'to_epoch', 'since', 'last', 'year', 'month', 'day', 'format', 'verbose'],
-  ...['output_domain', 'window', 'window_edges', 'aggregations', 'aggregation'],
+  ...words('from to from_epoch to_epoch since last year month day format verbose output_domain'),
+  ...words('window window_edges aggregations aggregation'),
 ];
 
 /** A header may not be split, nor a file be read, whatever an answer says. */
@@ -74,100 +70,37 @@ export const INJECTION: Category<ServiceFace> = {
 };
 
 const NUMBERS: readonly string[] = [
-  ...[
-    '',
-    ' ',
-    '-1',
-    '-0',
-    '0',
-    '1e3',
-    '1e308',
-    '1e400',
-    'NaN',
-    'Infinity',
-    '-Infinity',
-    '0x10',
-    '١٢٣',
-    '1_000',
-  ],
-  ...[
-    '9007199254740993',
-    '9223372036854775808',
-    '18446744073709551616',
-    '99999999999',
-    '-99999999999',
-    '1.5',
-  ],
-  ...['null', 'true', '[]', '{}', '１', '2026.0', '+2026', '00002026'],
+  '',
+  ' ',
+  ...words('-1 -0 0 1e3 1e308 1e400 NaN Infinity -Infinity 0x10 ١٢٣ 1_000 9007199254740993'),
+  ...words('9223372036854775808 18446744073709551616 99999999999 -99999999999 1.5 null true [] {} １'),
+  ...words('2026.0 +2026 00002026'),
 ];
 
 const TIMES: readonly string[] = [
-  ...[
-    '',
-    'now',
-    '0000-01-01T00:00:00Z',
-    '0001-01-01T00:00:00Z',
-    '9999-12-31T23:59:59Z',
-    '10000-01-01T00:00:00Z',
-  ],
-  ...['+010000-01-01T00:00:00Z', '-000001-01-01T00:00:00Z', '2026-01-01T24:00:00Z', '2026-01-01T25:00:00Z'],
-  ...[
-    '2016-12-31T23:59:60Z',
-    '2026-13-01T00:00:00Z',
-    '2026-00-01',
-    '2026-02-30T00:00:00Z',
-    '2026-01-05T00:00:00.1234567Z',
-  ],
-  ...[
-    '2026-01-05T00:00:00+99:99',
-    '2026-01-05T00:00:00+14:00',
-    '2026-01-05T00:00:00[Europe/Oslo]',
-    '2026-W01-1',
-  ],
-  ...[
-    '20260105T000000Z',
-    'Mon, 05 Jan 2026 00:00:00 GMT',
-    '1767571200',
-    '2026-01-05T00:00:00Z\0',
-    `2026-01-05T${'0'.repeat(5_000)}Z`,
-  ],
+  '',
+  'Mon, 05 Jan 2026 00:00:00 GMT',
+  '2026-01-05T00:00:00Z\0',
+  `2026-01-05T${'0'.repeat(5_000)}Z`,
+  ...words('now 0000-01-01T00:00:00Z 0001-01-01T00:00:00Z 9999-12-31T23:59:59Z 10000-01-01T00:00:00Z'),
+  ...words('+010000-01-01T00:00:00Z -000001-01-01T00:00:00Z 2026-01-01T24:00:00Z'),
+  ...words('2026-01-01T25:00:00Z 2016-12-31T23:59:60Z 2026-13-01T00:00:00Z 2026-00-01'),
+  ...words('2026-02-30T00:00:00Z 2026-01-05T00:00:00.1234567Z 2026-01-05T00:00:00+99:99'),
+  ...words('2026-01-05T00:00:00+14:00 2026-01-05T00:00:00[Europe/Oslo] 2026-W01-1 20260105T000000Z'),
+  ...words('1767571200'),
 ];
 
 const DURATIONS: readonly string[] = [
-  ...[
-    '',
-    '0day',
-    '-1day',
-    '1',
-    'day',
-    '1.5days',
-    '999999months',
-    '999999days',
-    '1000000days',
-    '1e5days',
-    '99999999999minutes',
-  ],
-  ...['1fortnight', '1day1hour', 'P1D', '1 day', '1DAYS', 'NaNdays', 'Infinityhours', '1day\0', '１day'],
+  '',
+  '1 day',
+  '1day\0',
+  ...words('0day -1day 1 day 1.5days 999999months 999999days 1000000days 1e5days 99999999999minutes'),
+  ...words('1fortnight 1day1hour P1D 1DAYS NaNdays Infinityhours １day'),
 ];
 
 const WINDOWS: readonly string[] = [
-  ...[
-    '',
-    '0m',
-    '-1m',
-    'none',
-    'NONE',
-    '1',
-    '1.5h',
-    '999999y',
-    '999999s',
-    '1ns',
-    '1us',
-    '1s',
-    '13mo',
-    '25h',
-    '7w',
-  ],
+  '',
+  ...words('0m -1m none NONE 1 1.5h 999999y 999999s 1ns 1us 1s 13mo 25h 7w'),
   ...['P1D', '1h1m', '1e3m', '__proto__', '9'.repeat(400)],
 ];
 
@@ -179,28 +112,11 @@ function times(family: string, text: string) {
 }
 
 const PAIRS: readonly string[] = [
-  ...['from=2026-01-06&to=2026-01-05', 'from=2026-01-05&to=2026-01-05', 'from=2026-01-05&since=1day'],
-  ...[
-    'from_epoch=2&to_epoch=1',
-    'month=1',
-    'day=1',
-    'year=2026&day=1',
-    'year=2026&month=2&day=29',
-    'year=1969',
-  ],
-  ...[
-    'year=2200',
-    'year=2026&month=13',
-    'from=1970-01-01&to=2199-12-31',
-    'to=1970-01-01T00:30:00Z',
-    'since=999999days',
-  ],
-  ...[
-    'from=2026-01-05&from=2026-01-06',
-    'last=999999months',
-    'from_epoch=0&to_epoch=7258118400',
-    'year=2026&from_epoch=1',
-  ],
+  ...words('from=2026-01-06&to=2026-01-05 from=2026-01-05&to=2026-01-05 from=2026-01-05&since=1day'),
+  ...words('from_epoch=2&to_epoch=1 month=1 day=1 year=2026&day=1 year=2026&month=2&day=29 year=1969'),
+  ...words('year=2200 year=2026&month=13 from=1970-01-01&to=2199-12-31 to=1970-01-01T00:30:00Z'),
+  ...words('since=999999days from=2026-01-05&from=2026-01-06 last=999999months'),
+  ...words('from_epoch=0&to_epoch=7258118400 year=2026&from_epoch=1'),
 ];
 
 export const EDGES: Category<ServiceFace> = {
@@ -228,15 +144,8 @@ export const EDGES: Category<ServiceFace> = {
     ),
     ...[
       '',
-      ',',
-      'count,',
-      'count,count',
-      'COUNT',
-      '*',
-      'percentile',
-      'constructor',
       `${'count,'.repeat(2_000)}count`,
-      'count;min',
+      ...words(', count, count,count COUNT * percentile constructor count;min'),
     ].map((names) =>
       times(
         'statistics',
@@ -247,46 +156,19 @@ export const EDGES: Category<ServiceFace> = {
 };
 
 const FORMATS: readonly string[] = [
-  ...[
-    '',
-    'JSON',
-    'xml',
-    'html',
-    'csv',
-    'parquet',
-    'ndjson',
-    'json,csv',
-    'json%00',
-    '../json',
-    'toString',
-    'arrow',
-    '*',
-  ],
+  '',
+  ...words('JSON xml html csv parquet ndjson json,csv json%00 ../json toString arrow *'),
 ];
 const ACCEPTS: readonly string[] = [
-  ...[
-    '',
-    '*',
-    '*/*;q=0',
-    'application/json;q=NaN',
-    'application/json;q=-1',
-    'application/json;q=1e400',
-    'text/html',
-  ],
-  ...[
-    'application/*;q=0.1, */*',
-    ',,,,',
-    ';;;;',
-    `${'a/b,'.repeat(5_000)}*/*`,
-    'application/vnd.apache.parquet',
-    '\u00ff/\u00fe',
-  ],
-  ...[
-    'application/json;q=0.0001;q=1',
-    'application/x-ndjson ; q = 1',
-    '__proto__',
-    `application/${'x'.repeat(30_000)}`,
-  ],
+  '',
+  'application/*;q=0.1, */*',
+  `${'a/b,'.repeat(5_000)}*/*`,
+  '\u00ff/\u00fe',
+  'application/x-ndjson ; q = 1',
+  `application/${'x'.repeat(30_000)}`,
+  ...words('* */*;q=0 application/json;q=NaN application/json;q=-1 application/json;q=1e400'),
+  ...words('text/html ,,,, ;;;; application/vnd.apache.parquet application/json;q=0.0001;q=1'),
+  ...words('__proto__'),
 ];
 const VERSIONS: readonly string[] = [
   ...[
@@ -324,13 +206,8 @@ export const FORMS: Category<ServiceFace> = {
       headers: ['x-api-version: 2026-09-10', 'x-api-version: 2025-10-31'],
     }),
     ...[
-      'verbose=TRUE',
-      'verbose=1',
-      'verbose=',
-      'verbose=true&verbose=false',
-      'output_domain=',
-      'window_edges=WHOLE',
-      'format=json&format=csv',
+      ...words('verbose=TRUE verbose=1 verbose= verbose=true&verbose=false output_domain='),
+      ...words('window_edges=WHOLE format=json&format=csv'),
     ].map((text) => times('statistics', text)),
   ],
 };

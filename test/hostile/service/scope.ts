@@ -1,5 +1,6 @@
 /** A client that may read one vessel asks for others. */
 import type { Category, HostileInput } from '../input.ts';
+import { words } from '../input.ts';
 import type { Expectation } from './held.ts';
 import { nothingForeign, query, REFUSED, request } from './held.ts';
 import type { ServiceFace } from './service-face.ts';
@@ -18,28 +19,22 @@ const OWN_ONLY: Expectation = { statuses: [200, ...REFUSED.statuses], check: not
 
 const DOMAIN_EXPRESSIONS: readonly string[] = [
   `flat/${FOREIGN}/*`,
-  'flat/*/*',
-  'flat/IMO*/*',
-  'flat/*9322853/*',
   `flat/${FOREIGN.toLowerCase()}/*`,
   `parameters/${FOREIGN}/{Roll,*}`,
   `parameters/{${VESSEL},${FOREIGN}}/*`,
   `parameters/{${VESSEL},{${FOREIGN},IMO*}}/{*,Roll}`,
   `maker/${FOREIGN}/*/*`,
-  'maker/*/*/*',
   `vis-3-8a/${FOREIGN}/*/*/meta/*`,
-  'vis-3-8a/*/*/*/*/*',
   `jsmea/${FOREIGN}/*/*/*/*/*/*/*`,
-  'jsmea/*/*/*/*/*/*/*/*',
   `flat/${VESSEL}/../${FOREIGN}/*`,
   `flat/${VESSEL},${FOREIGN}/*`,
   `flat/${VESSEL}/*,flat/${FOREIGN}/*`,
+  ...words('flat/*/* flat/IMO*/* flat/*9322853/* maker/*/*/* vis-3-8a/*/*/*/*/*'),
+  ...words('jsmea/*/*/*/*/*/*/*/*'),
 ];
 
 const PATHS: readonly string[] = [
   ...DOMAIN_EXPRESSIONS.map((expression) => expression.replaceAll('{', '%7B').replaceAll('}', '%7D')),
-  'flat/%49MO9322853/*',
-  'flat/%2549MO9322853/*',
   `flat/${VESSEL}%2F..%2F${FOREIGN}/*`,
   `flat/${VESSEL}%00${FOREIGN}/*`,
   `flat/${FOREIGN}%20/*`,
@@ -47,9 +42,8 @@ const PATHS: readonly string[] = [
   `flat/${FOREIGN}/%2A`,
   `FLAT/${FOREIGN}/*`,
   `flat/ＩＭＯ9322853/*`,
-  'jsmea/*',
   `jsmea/${FOREIGN}`,
-  'statistics/../metadata/flat/*/*',
+  ...words('flat/%49MO9322853/* flat/%2549MO9322853/* jsmea/* statistics/../metadata/flat/*/*'),
 ];
 
 /** The foreign ids in an `id` expression. */

@@ -72,7 +72,9 @@ const manyRuns = fc
   .integer({ min: 250, max: 700 })
   .map((count) => Array.from({ length: count }, (_, n) => ({ text: `name ${n}`, rows: 1 + (n % 3) })));
 
-it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', async () => {
+it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof({ weight: 4, arbitrary: someRuns }, manyRuns), async (runs) => {
       const { file, ids, names } = fileOf(runs);

@@ -2,11 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { pathLiteral } from '../../../src/core/duckdb/locked.ts';
 import { datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { receiptKey } from '../../../src/lake/keys.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
 import { writeReceiptLines } from '../../../src/query/sql/receipt-lines.ts';
+import { RECEIPT_COLUMNS } from '../../../src/query/views/dialect.ts';
+import { duckdb, duckdbReceiptLines } from '../../../src/query/views/dialects/duckdb.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
+import { duckRows } from '../../helpers/lake.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
@@ -71,6 +75,30 @@ test('of receipts that the index knows none is fetched, and each is what it was'
   await store.put(receiptKey(days[1]!), Buffer.from('{'));
   expect(await lines()).toHaveLength(159);
   expect(said).toEqual([expect.stringMatching(/^left out: .*vessel=IMO9000001\.json: not valid JSON/)]);
+});
+
+test('every column of receipts has what the receipt says, from its file as from the index', async () => {
+  await using folder = await newTempFolder();
+  const dir = join(folder.path, 'lake');
+  const store = createLocalStore(dir);
+  const day = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
+  const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-04T23:00:12.000Z', series: 200 };
+  const remark = {
+    ...{ kind: 'fewer-series' as const, missing: 1, names: ['Roll'] },
+    ...{ comparedWith, since: day.date },
+  };
+  await writeReceipt(store, makeReceipt(day, { selectedSeries: 199, remark }));
+  const path = join(folder.path, 'lines');
+  await writeReceiptLines(path, { store, log: silentLog }, [day.job], signal);
+  const lake = { url: dir, layout: 'plain' as const, sources: [], receiptJobs: [day.job] };
+  const [view] = duckdb.receipts({ ...lake, domains: [], schema: undefined });
+  const ofFiles = view!.slice(view!.indexOf('SELECT'));
+  for (const rows of [ofFiles, duckdbReceiptLines(pathLiteral(path))]) {
+    const columns = RECEIPT_COLUMNS.map(({ name }) => `"${name}"`).join();
+    const [row] = await duckRows(`SELECT ${columns} FROM (${rows})`);
+    expect(row).not.toContain(null);
+    expect(row).toContain('fewer-series');
+  }
 });
 
 function byDay(a: { vessel: string; date: string }, b: { vessel: string; date: string }): number {

@@ -11,7 +11,7 @@ import { parquetBody, ROW_GROUP_ROWS } from '../../../src/service/bodies/measure
 import { BatchBuilder } from '../../../src/service/data/batch-builder.ts';
 import type { DataSource } from '../../../src/service/data/source.ts';
 import type { SelectedSeries } from '../../../src/service/query/selection.ts';
-import { Turns } from '../../../src/service/turns.ts';
+import { createTurns } from '../../../src/service/turns.ts';
 
 type Value = bigint | number | string;
 interface Reading {
@@ -22,7 +22,7 @@ interface Reading {
 
 const dir = mkdtempSync(join(tmpdir(), 'service-parquet-body-'));
 const range = { fromMicros: 0, toMicros: 1 };
-const work = new Turns(systemClock).begin();
+const work = createTurns(systemClock).begin();
 let connection: DuckDBConnection;
 let instance: DuckDBInstance;
 

@@ -24,8 +24,8 @@ export interface Statistic {
   readonly aggregations: Record<string, unknown>;
 }
 
-/** A sentence of the contract, and what must hold of a service whose clock stands at 2026-01-07T12:00Z. */
-export type Row = readonly [sentence: string, check: (s: TestService) => Promise<void>];
+/** Sentences of the contract, and what must hold of a service whose clock stands at 2026-01-07T12:00Z. */
+export type Rows = Readonly<Record<string, (s: TestService) => Promise<void>>>;
 
 export const points = async (s: TestService, path: string, headers = {}) =>
   (await s.json(path, headers)) as Point[];

@@ -1,3 +1,5 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import axios from 'axios';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { RESPONSE_SCHEMAS } from '../../../src/service/http/response-schemas.ts';
@@ -33,7 +35,9 @@ describe('the OpenAPI document', () => {
       }),
     );
 
-  test('is 3.1 and names each operation once', () => {
+  test('is 3.1, as a published validator says too, and names each operation once', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
     expect(document.openapi).toBe('3.1.0');
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -86,5 +90,44 @@ describe('the OpenAPI document', () => {
     const schema: z.ZodType = RESPONSE_SCHEMAS[name];
     const result = schema.safeParse(await s.json(path, { 'x-api-version': version }));
     expect(result.error?.issues ?? []).toEqual([]);
+  });
+
+  test('a third-party client gets a token and every family of answers', async () => {
+    const { baseUrl, authUrl, clientId, clientSecret } = s.service;
+    const token = await axios.post(
+      `${authUrl}/oauth2/token`,
+      new URLSearchParams({ grant_type: 'client_credentials' }),
+      {
+        auth: { username: clientId, password: clientSecret },
+      },
+    );
+    const api = axios.create({
+      baseURL: baseUrl,
+      headers: { Authorization: `Bearer ${token.data.access_token}`, 'x-api-version': '2026-09-10' },
+    });
+    const range = { from: '2026-01-05T00:00:00Z', to: '2026-01-05T06:00:00Z' };
+    const readings = await api.get(`/measurements/flat/${VESSEL}/Speed Over Ground`, { params: range });
+    expect(readings.headers['api-version']).toBe('2026-09-10');
+    expect(readings.data.length).toBeGreaterThan(0);
+    expect(readings.data[0]).toEqual({
+      id: `${VESSEL}/Speed Over Ground`,
+      timestamp: expect.stringMatching(/^2026-01-05T0\d:\d\d:\d\d\.\d{6}Z$/),
+      value: expect.any(Number),
+    });
+    const metadata = await api.get(`/metadata/flat/${VESSEL}/*`);
+    expect(metadata.data[0]).toHaveProperty('timeSeriesId');
+    const statistics = await api.post('/statistics/query', [`flat/${VESSEL}/Speed Over Ground`], {
+      params: { ...range, aggregations: 'count,mean', window: 'none' },
+    });
+    expect(statistics.data).toHaveLength(1);
+    expect(statistics.data[0].aggregations.count).toBe(readings.data.length);
+  });
+
+  test('a third-party client sees refusals as errors with a message', async () => {
+    const refused = await axios.get(`${s.service.baseUrl}/metadata/flat/${VESSEL}/*`, {
+      validateStatus: () => true,
+    });
+    expect(refused.status).toBe(401);
+    expect(refused.data).toEqual({ error: expect.any(String) });
   });
 });

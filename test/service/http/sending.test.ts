@@ -8,46 +8,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/model/index.ts';
 import type { ServiceHooks } from '../../../src/service/hooks.ts';
-import type { RunningService } from '../../../src/service/options.ts';
-import { startService } from '../../../src/service/service.ts';
-import { basic, CLIENT, NOW_MS, VESSEL } from '../running-service.ts';
+import { NOW_MS, openHookedService, VESSEL } from '../running-service.ts';
 
 const LARGE = `/measurements/flat/${VESSEL}/*?from=2026-01-05&to=2026-01-06&output_domain=id`;
 
-function start(hooks?: ServiceHooks): Promise<RunningService> {
-  return startService({
-    host: '127.0.0.1',
-    port: 0,
-    tenant: 'test',
+type Opened = Awaited<ReturnType<typeof start>>;
+const start = (hooks: ServiceHooks = {}) =>
+  openHookedService({
     data: { seed: 7, vessels: 1, readingsPerDay: 150_000 },
-    clients: [CLIENT],
-    tokenTtlSeconds: 3600,
     clock: { ...systemClock, nowMs: () => NOW_MS },
-    ...(hooks && { hooks }),
+    hooks,
   });
-}
 
-async function headersFor(service: RunningService): Promise<Record<string, string>> {
-  const granted = await fetch(`${service.authUrl}/oauth2/token`, {
-    method: 'POST',
-    headers: { authorization: basic(CLIENT.clientId, CLIENT.clientSecret) },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
-  const { access_token } = (await granted.json()) as { access_token: string };
-  return { authorization: `Bearer ${access_token}`, 'x-api-version': '2026-09-10' };
-}
+const headersFor = async ({ token }: Opened) => ({
+  ...{ authorization: `Bearer ${await token()}`, 'x-api-version': '2026-09-10' },
+});
 
 /** The answer to a GET, of which nothing has been read. */
-async function ask(service: RunningService, path: string, more = {}): Promise<IncomingMessage> {
-  const headers = { ...(await headersFor(service)), ...more };
-  const [response] = await once(get(service.baseUrl + path, { headers, agent: false }), 'response');
+async function ask(s: Opened, path: string): Promise<IncomingMessage> {
+  const headers = await headersFor(s);
+  const [response] = await once(get(s.service.baseUrl + path, { headers, agent: false }), 'response');
   return response as IncomingMessage;
 }
 
 /** What the bodies come to of requests that are sent at once on one connection, read slowly. */
-async function pipelined(service: RunningService, methods: readonly string[], path: string) {
-  const { hostname, port, pathname } = new URL(service.baseUrl + path.split('?')[0]!);
-  const own = Object.entries({ host: 'x', ...(await headersFor(service)) }).map(
+async function pipelined(s: Opened, methods: readonly string[], path: string) {
+  const { hostname, port, pathname } = new URL(s.service.baseUrl + path.split('?')[0]!);
+  const own = Object.entries({ host: 'x', ...(await headersFor(s)) }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   const socket = connect({ host: hostname, port: Number(port) });
@@ -109,7 +96,7 @@ async function digestOf(response: Readable, pauseMs: number): Promise<{ bytes: n
 describe('a large answer', () => {
   test('is the same for those who read slowly while others leave', async () => {
     const path = `${LARGE}&format=ndjson`;
-    const service = await start();
+    await using service = await start();
     const expected = await digestOf(await ask(service, path), 0);
     expect(expected.bytes).toBeGreaterThan(12_000_000);
     const leaving = [1, 100_000, 4_000_000].map(async (most) => leaveAfter(await ask(service, path), most));
@@ -117,28 +104,24 @@ describe('a large answer', () => {
       [20, 35].map(async (pauseMs) => digestOf(await ask(service, path), pauseMs)),
     );
     await Promise.all(leaving);
-    await service.close();
     expect(all).toEqual([expected, expected]);
   });
 
   test('to HEAD and to requests that do not wait for each other is the same', async () => {
-    const service = await start();
+    await using service = await start();
     const path = `${LARGE}&format=ndjson`;
     const expected = await digestOf(await ask(service, path), 0);
     const nothing = { bytes: 0, digest: createHash('sha256').digest('hex') };
     expect(await pipelined(service, ['GET', 'HEAD', 'GET'], path)).toEqual([expected, nothing, expected]);
-    await service.close();
   });
 
   test('that its client leaves is not made any further, and others are', async () => {
-    const service = await start();
+    await using service = await start();
     const left = await ask(service, LARGE);
     await once(left, 'readable');
     left.destroy();
     const { bytes } = await digestOf(await ask(service, `${LARGE}&format=ndjson`), 0);
     expect(bytes).toBeGreaterThan(12_000_000);
-    // Resolves when all work has ended.
-    await service.close();
   });
 });
 
@@ -152,30 +135,27 @@ describe('a body that fails', () => {
   });
 
   test('before its first piece is refused as any request', async () => {
-    const service = await start(failingAfter([]));
+    await using service = await start(failingAfter([]));
     const response = await ask(service, `/metadata/flat/${VESSEL}/*`);
     expect(response.statusCode).toBe(500);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     let text = '';
     for await (const chunk of response) text += chunk;
     expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('failed to answer') });
-    await service.close();
   });
 
   test('later is cut off, not ended', async () => {
-    const service = await start(failingAfter(['[{}', ',{}']));
+    await using service = await start(failingAfter(['[{}', ',{}']));
     // Nothing may have been read of it: then there is no answer at all.
     const reading = async () => digestOf(await ask(service, `/metadata/flat/${VESSEL}/*`), 0);
     await expect(reading()).rejects.toThrow();
-    await service.close();
   });
 
   test('or has nothing in it is an answer all the same', async () => {
-    const service = await start();
+    await using service = await start();
     const response = await ask(service, `${LARGE.replaceAll('2026-01', '2027-01')}&format=ndjson`);
     expect(response.statusCode).toBe(200);
     expect(response.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
     expect((await digestOf(response, 0)).bytes).toBe(0);
-    await service.close();
   });
 });

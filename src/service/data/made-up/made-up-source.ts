@@ -4,12 +4,7 @@
  * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
  */
 import type { TimeRange } from '../../../core/model/index.ts';
-import {
-  MICROS_PER_DAY,
-  MICROS_PER_HOUR,
-  MICROS_PER_MILLI,
-  microsToDate,
-} from '../../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToDate } from '../../../core/model/time.ts';
 import type { MadeUpData } from '../../options.ts';
 import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';

@@ -105,10 +105,7 @@ function namesOf([name = '', levels = '', code = '']: readonly Cell[], number: n
 
 const HALF_HOUR = MICROS_PER_HOUR / 2;
 
-/**
- * Adds the reading of one series at an instant, whose slot has this hash. The second of an instant has the value of the first,
- * or one a step higher.
- */
+/** Adds the reading at an instant, whose slot has this hash; the second of an instant has the value of the first, or one a step higher. */
 export type ReadingMaker = (
   builder: BatchBuilder,
   micros: Micros,

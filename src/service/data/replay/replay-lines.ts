@@ -22,10 +22,7 @@ export interface FileLine {
   readonly text: string | LineFault;
 }
 
-/**
- * Every line that is not blank, a chunk's at once. Throws what the system says of the file, and the signal's reason when it
- * is aborted.
- */
+/** Every line that is not blank, a chunk's at once. Throws what the system says of the file, and the signal's reason. */
 export async function* linesOfFile(path: string, signal?: AbortSignal): AsyncGenerator<FileLine[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;

@@ -11,10 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const KNOWN = ['id', 'timeSeriesId', 'source', 'dataProvider', 'unitOfMeasure', 'scale', 'vessel', 'domains'];
 
-/**
- * Throws LineFault. Without `domains` the id is one of `flat`, without `timeSeriesId` one is made of the id: the same
- * whenever the file is served.
- */
+/** Throws LineFault. Without `domains` the id is one of `flat`, without `timeSeriesId` one is made of it: the same each time. */
 export function seriesOfLine(fields: Fields): { readonly id: string; readonly record: SeriesRecord } {
   const id = requiredText(fields, 'id');
   const timeSeriesId = optionalText(fields, 'timeSeriesId') ?? uuidFrom(id, 0);
