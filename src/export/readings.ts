@@ -28,7 +28,6 @@ interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;
 }
 
-/** The stages of raw readings. */
 export function openReadings(options: StagesOptions) {
   const { context, series, ports } = options;
   const dictionary = createSeriesDictionary();

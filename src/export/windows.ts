@@ -153,12 +153,7 @@ const OF_ANY: ReadonlySet<string> = new Set(['count', 'first_time', 'last_time',
 
 /** Readings from which on an aggregation of numbers is defined, where that is more than one. */
 const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
-  avg: 2,
-  integral: 2,
-  stddev: 2,
-  var: 2,
-  skewness: 3,
-  kurtosis: 4,
+  ...{ avg: 2, integral: 2, stddev: 2, var: 2, skewness: 3, kurtosis: 4 },
 };
 
 /** Aggregations that need readings which differ. */

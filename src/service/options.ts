@@ -9,7 +9,6 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** First path segment of the base URL. */
   readonly tenant: string;
   /** The made-up fleet of this seed, the lake in a folder, or the readings of a file. */
   readonly data: MadeUpData | LakeData | ReplayData;
@@ -59,11 +58,9 @@ interface ReplayData {
 }
 
 export interface RunningService {
-  /** `http://host:port/<tenant>` */
   readonly baseUrl: string;
   /** Tokens come from `{authUrl}/oauth2/token`. */
   readonly authUrl: string;
-  /** The first client's. */
   readonly clientId: string;
   readonly clientSecret: string;
   revokeTokens(): void;

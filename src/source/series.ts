@@ -12,6 +12,11 @@ export function expressionFor(expression: string, vessel: string): string {
   return expression.replaceAll('{vessel}', vessel);
 }
 
+/** Does it stand for any vessel with `*` in the place of `{vessel}`? Within a level that would mean more. */
+export function canBeOfAll(expression: string): boolean {
+  return expression.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
+}
+
 export function idExpressions(ids: readonly string[]): string[] {
   const expressions: string[] = [];
   for (let at = 0; at < ids.length; at += IDS_PER_EXPRESSION)

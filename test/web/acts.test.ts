@@ -279,7 +279,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
     expect(await listBackfills(store)).toEqual([]);
   });
 
-  test('a hold is lifted: while its fault lasts it comes back with its reason, and else the queue goes on', async () => {
+  test('a hold is lifted: while its fault lasts it comes back with its reason, and else the queue continues', async () => {
     answer({ kind: 'status', status: 401 }, ['token']);
     service.revokeTokens();
     bench.work();

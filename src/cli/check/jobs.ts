@@ -6,7 +6,7 @@ import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata, discoverVessels } from '../../source/metadata.ts';
-import { expressionFor } from '../../source/series.ts';
+import { canBeOfAll, expressionFor } from '../../source/series.ts';
 import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
@@ -59,8 +59,7 @@ async function checkExpression(asking: Asking, job: Job, written: string, vessel
 /** Series, the vessels of which nothing is selected, and how many were asked for. */
 async function countSeries(asking: Asking, written: string, vessels: readonly string[]) {
   const isOfAll = !written.includes('{vessel}');
-  const canBeOne = written.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
-  if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOne)) {
+  if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOfAll(written))) {
     const counts = await countByVessel(asking, expressionFor(written, '*'));
     const ofNobody = counts.get('') ?? 0;
     // What names no vessel belongs to whoever selects it.

@@ -103,12 +103,9 @@ function boundTexts({ min, max }: { min: Bound; max: Bound }, kind: Kind): { min
 
 /** Rounded down after `plusMicros`: readers know milliseconds, and bounds may only be too wide. */
 function millisText(micros: bigint, plusMicros: bigint): string {
-  const millis = Number(floorDivide(micros + plusMicros, MICROS_PER_MILLI));
-  return JSON.stringify(new Date(millis).toISOString());
-}
-
-function floorDivide(a: bigint, b: bigint): bigint {
-  return a / b - (a % b < 0n ? 1n : 0n);
+  const sum = micros + plusMicros;
+  const millis = sum / MICROS_PER_MILLI - (sum % MICROS_PER_MILLI < 0n ? 1n : 0n);
+  return JSON.stringify(new Date(Number(millis)).toISOString());
 }
 
 function textOf(bytes: Uint8Array): string {

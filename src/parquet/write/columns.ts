@@ -15,7 +15,6 @@ export const CREATED_BY = 'vessel-export';
 export const TIMESTAMP = 'timestamp';
 
 export type ColumnType =
-  /** INT64 TIMESTAMP(MICROS, UTC). */
   | 'timestamp'
   | 'long'
   | 'double'
@@ -126,7 +125,6 @@ const PHYSICAL_TYPES = {
 export interface ChunkColumn {
   readonly path: readonly string[];
   readonly type: NonNullable<SchemaElement['type']>;
-  /** Have its pages an index of their bounds? */
   readonly isIndexed: boolean;
 }
 

@@ -84,7 +84,6 @@ export function objectPattern(folder: string, job: string): string {
   return `${asPattern(folder)}/${job}/*/*/*.parquet`;
 }
 
-/** A lake whose objects can be listed. */
 export interface ListedLake {
   readonly store: ObjectStore;
   readonly layout: Layout;

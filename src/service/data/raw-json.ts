@@ -16,7 +16,6 @@ interface JsonWithSource {
 }
 const json = JSON as unknown as JsonWithSource;
 
-/** Throws SyntaxError. */
 export function parseJson(text: string): unknown {
   return json.parse(text, (_, value, { source }) =>
     typeof value === 'number' ? json.rawJSON(source) : value,
@@ -27,7 +26,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }
 
-/** A number that is written with this text. */
 export function rawNumber(text: string): unknown {
   return json.rawJSON(text);
 }

@@ -54,7 +54,6 @@ interface HttpServerOptions {
   readonly accessLog: Log | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
-  /** Never to be logged. */
   readonly secrets: readonly string[];
 }
 

@@ -22,10 +22,8 @@ import { floatText, readingText } from './formats.ts';
 
 const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
 
-/** Aggregations that need times only. */
 const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);
 
-/** True when the aggregations can be computed without looking at values. */
 export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
   return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
 }

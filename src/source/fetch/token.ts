@@ -23,7 +23,6 @@ interface TokenSource {
   atHand(): AccessToken | undefined;
   /** The service refused this token: `current` must not give it out again. */
   drop(token: AccessToken): void;
-  /** Everything that must never be shown. */
   secrets(): readonly string[];
 }
 

@@ -7,10 +7,9 @@ import type { ListedObject, ObjectStore, UploadRef, Version } from '../store.ts'
 import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
 import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
-import { folderStateOf } from './folder-state.ts';
 import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
 import { createUploads, type OnKey, uploadOfFile } from './uploads.ts';
-import { fileVersion, walkPages, withStats } from './walk.ts';
+import { fileVersion, folderStateOf, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 

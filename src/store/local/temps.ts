@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../core/process/process-id.ts';
 import { errnoOf, localError, unlessMissing } from './errors.ts';
 import { createFile, RACE_ATTEMPTS, syncFolder, writeAll } from './files.ts';
-import { walkFiles } from './walk.ts';
+import { walkPages } from './walk.ts';
 
 /** The last number begins with the time: among the writers of a file it tells who came first. */
 const TEMP_NAME = /^\.(?<of>.+)\.(?<host>[0-9a-f]{8})-(?<pid>\d+)-(?<turn>[0-9a-f]{16})\.put$/;
@@ -101,17 +101,18 @@ export async function sweepTemps(folder: string): Promise<void> {
  */
 export async function* findDeadTemps(rootDir: string) {
   try {
-    for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
-      if (!(await isDeadTemp(path))) continue;
-      yield {
-        fileKey,
-        async remove(): Promise<boolean> {
-          if (!(await isDeadTemp(path))) return false;
-          await unlessMissing(unlink(path));
-          return true;
-        },
-      };
-    }
+    for await (const page of walkPages(rootDir, '', (key) => TEMP_NAME.test(basename(key))))
+      for (const { fileKey, path } of page) {
+        if (!(await isDeadTemp(path))) continue;
+        yield {
+          fileKey,
+          async remove(): Promise<boolean> {
+            if (!(await isDeadTemp(path))) return false;
+            await unlessMissing(unlink(path));
+            return true;
+          },
+        };
+      }
   } catch (error) {
     throw localError(error, 'list', rootDir);
   }

@@ -224,7 +224,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     });
     const lifted = await ask(liftHoldCommand);
     expect(lifted).toMatchObject({ code: 0, stderr: '' });
-    expect(lifted.stdout).toMatch(/^the queue goes on; it was on hold for 'credentials-refused'\. /);
+    expect(lifted.stdout).toMatch(/^the queue continues; it was on hold for 'credentials-refused'\. /);
     expect([await hold.read(), await hold.handLifts()]).toEqual([undefined, 1]);
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
     await queue.bull.pause();

@@ -105,7 +105,7 @@ test('every alert has its place in the runbook, which says what to look at and w
   expect(named.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   for (const { alert, annotations } of rules) {
     expect(annotations.runbook).toBe(`docs/monitoring-runbook.md#${slug(alert)}`);
-    for (const part of ['**Means.**', '**Look at.**', '**Do.**'])
+    for (const part of ['**Meaning.**', '**Check.**', '**Do.**'])
       expect(sections.get(alert), alert).toContain(part);
   }
 });

@@ -46,16 +46,13 @@ describe('faults', () => {
   });
 
   it.each([
-    '{',
-    '}',
     `[${record('1')} ${record('1')}]`,
     `[${record('1')},]`,
     `[,${record('1')}]`,
     `[${record('1')}],`,
     `[${record('1')}][]`,
     `${record('1')}`,
-    '[1]',
-    '[[]]',
+    ...'{ } [1] [[]]'.split(' '),
   ])('refuses %s as a JSON array of records', (body) => {
     expect(codeOf(body, 'json')).toBe(body === '{' ? 'body-truncated' : 'malformed-json');
   });
@@ -118,8 +115,6 @@ describe('faults', () => {
     expect(error).toBeUndefined();
     expect(rows[0]).toHaveLength(`a ${MICROS} json ""`.length + limit - around);
     const tooLong = record(`"${'x'.repeat(limit - around + 1)}"`);
-    for (const slabBytes of [64 * 1024, 80 * 1024 * 1024])
-      expect(decodeBody('ndjson', `${tooLong}\n`, { slabBytes }).error?.code).toBe('record-too-long');
     expect(decodeBody('ndjson', `${record('1')}\n${tooLong}${'x'.repeat(limit)}`).error?.code).toBe(
       'record-too-long',
     );
