@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { SeriesMetadata } from '../../../src/core/model/index.ts';
-import type { Encoder } from '../../../src/parquet/write/index.ts';
-import { createEncoder, encodeMetadata } from '../../../src/parquet/write/index.ts';
-import type { Reader } from './lake-file.ts';
-import { bareSeries, fileOf, openReader } from './lake-file.ts';
+import { encodeMetadata } from '../../../src/parquet/write/index.ts';
+import { bareSeries, fileOf } from './lake-file.ts';
+import { encoderHere, readerHere } from './readers.ts';
 
-let reader: Reader;
-let encoder: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  encoder = createEncoder({ threads: 1 });
-});
-afterAll(async () => {
-  await encoder.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const encoder = encoderHere(1);
 
 const bare = bareSeries('IMO9321483/bare', 'b');
 const full: SeriesMetadata = {

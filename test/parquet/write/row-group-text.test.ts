@@ -1,5 +1,5 @@
 /** Row groups that close by bytes of JSON text: no day of many or large texts is too large for one. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ColumnBatch, EncodedRowGroup } from '../../../src/core/model/index.ts';
 import {
   appendJsonText,
@@ -9,27 +9,15 @@ import {
   ROW_GROUP_ROWS,
   ROW_GROUP_TEXT_BYTES,
 } from '../../../src/core/model/index.ts';
-import type { Encoder, RowGroupBuilder } from '../../../src/parquet/write/index.ts';
-import {
-  createEncoder,
-  createMeasurementRowGroups,
-  createStatisticsRowGroups,
-} from '../../../src/parquet/write/index.ts';
-import type { Reader } from './lake-file.ts';
-import { batchOf, DAY_MICROS, fileOf, openReader, sealAll } from './lake-file.ts';
+import type { RowGroupBuilder } from '../../../src/parquet/write/index.ts';
+import { createMeasurementRowGroups, createStatisticsRowGroups } from '../../../src/parquet/write/index.ts';
+import { batchOf, DAY_MICROS, fileOf, sealAll } from './lake-file.ts';
+import { encoderHere, readerHere } from './readers.ts';
 
 const MIB = 1024 * 1024;
 
-let reader: Reader;
-let encoder: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  encoder = createEncoder({ threads: 0 });
-});
-afterAll(async () => {
-  await encoder.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const encoder = encoderHere();
 
 const dictionary = createSeriesDictionary(['a']);
 

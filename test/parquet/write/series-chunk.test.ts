@@ -1,10 +1,9 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { parquetReadObjects } from 'hyparquet';
 import { readColumnIndex, readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { readParquet } from 'parquet-wasm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { beginFile, endFile } from '../../../src/parquet/write/column-chunk.ts';
 import { MEASUREMENT_COLUMNS } from '../../../src/parquet/write/columns.ts';
 import { microsValues } from '../../../src/parquet/write/page-values.ts';
@@ -14,8 +13,7 @@ import type { TextRun } from '../../../src/parquet/write/series-chunk.ts';
 import { appendSeriesChunk } from '../../../src/parquet/write/series-chunk.ts';
 import { appendValueChunk, createEncodeScratch } from '../../../src/parquet/write/value-chunk.ts';
 import { isLong } from '../../helpers/tiers.ts';
-import type { Reader } from './lake-file.ts';
-import { openReader } from './lake-file.ts';
+import { readerHere, zstd } from './readers.ts';
 
 const [TIMESTAMP, IDS, NAMES] = MEASUREMENT_COLUMNS as [
   (typeof MEASUREMENT_COLUMNS)[0],
@@ -23,11 +21,7 @@ const [TIMESTAMP, IDS, NAMES] = MEASUREMENT_COLUMNS as [
   (typeof MEASUREMENT_COLUMNS)[0],
 ];
 
-let reader: Reader;
-beforeAll(async () => {
-  reader = await openReader();
-});
-afterAll(() => reader.close());
+const reader = await readerHere();
 
 interface Run {
   readonly text: string | null;
@@ -80,8 +74,7 @@ it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', {
       const { file, ids, names } = fileOf(runs);
       const expected = ids.map((id, row) => [id, names[row]]);
       expect(await reader.query(file, 'SELECT time_series_id, id FROM FILE')).toEqual(expected);
-      const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
-      const objects = await parquetReadObjects({ file: file.buffer, compressors });
+      const objects = await parquetReadObjects({ file: file.buffer, compressors: { ZSTD: zstd } });
       expect(objects.map((row) => [row.time_series_id, row.id ?? null])).toEqual(expected);
       const table = tableFromIPC(readParquet(file).intoIPCStream());
       const [idColumn, nameColumn] = [table.getChild('time_series_id')!, table.getChild('id')!];
