@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
 import type { DialectName } from '../../../src/query/views/dialects/index.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { MARKER, TEXTS } from '../../helpers/hostile-sql.ts';
 import { longName } from '../../helpers/hostile-text.ts';
 import { lakeFiles } from '../../helpers/lake.ts';
