@@ -1,7 +1,6 @@
 /** The HTTP of the simulated query service: answers of the contract to what the real client sends, and every way to fail. */
 import { RetriableError } from '../../src/core/errors.ts';
 import { microsToIso, type TimeRange } from '../../src/core/model/index.ts';
-import { parseTimestampText } from '../../src/source/decode/index.ts';
 import { type Answer, abortable, type Outgoing } from '../../src/source/fetch/exchange.ts';
 import type { Transport } from '../../src/source/fetch/transport.ts';
 import { isMeant } from '../helpers/made-up-source.ts';
@@ -167,8 +166,13 @@ const answers = {
 };
 
 function rangeOf(asked: URLSearchParams): TimeRange {
-  const [fromMicros, toMicros] = ['from', 'to'].map((name) => parseTimestampText(asked.get(name)!));
+  const [fromMicros, toMicros] = ['from', 'to'].map((name) => microsOf(asked.get(name)!));
   return { fromMicros: fromMicros!, toMicros: toMicros! };
+}
+
+/** Of `2026-01-05T00:00:00.000000Z`. */
+function microsOf(text: string): number {
+  return Date.parse(`${text.slice(0, 19)}Z`) * 1_000 + Number(text.slice(20, 26));
 }
 
 export function drawServiceFaults(draw: Draw): ServiceFaults {
