@@ -114,6 +114,6 @@ it('whatever bytes are changed, cut or put in: rows, or a DataError', async () =
         expect(error === undefined || error instanceof DataError, String(error)).toBe(true);
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
