@@ -1,7 +1,4 @@
-/**
- * Metadata: one row per series, as of the day of capture. The service keeps no history, so a snapshot is
- * written only when it differs from the last, and days that are over are never made up.
- */
+/** Metadata, a row a series. The service keeps no history: a snapshot is written when it differs from the last, and only on its day. */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';

@@ -1,7 +1,4 @@
-/**
- * What to do about a vessel-day that is not in the lake as it should be, by the code of its note: the one owner of that
- * advice, for the page and for docs/operating.md. JOB, VESSEL, DATE and NEXT-DATE stand for its own.
- */
+/** Advice on a vessel-day by the code of its note, for the page and docs/operating.md. JOB, VESSEL, DATE and NEXT-DATE stand for its own. */
 import { addDays, type Note, type VesselDay } from '../../core/model/index.ts';
 
 const RUN = 'vessel-export run JOB --from DATE --to NEXT-DATE --vessel VESSEL';

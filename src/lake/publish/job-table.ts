@@ -153,10 +153,7 @@ export class JobTable {
     return promise;
   }
 
-  /**
-   * What a predecessor's change has come to, once it is fenced: its version; undefined: it is not in the table, and
-   * never will be.
-   */
+  /** The version of a fenced predecessor's change; undefined: it is not in the table, and never will be. */
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
     for (let round = 0; round < MAX_ROUNDS; round++) {

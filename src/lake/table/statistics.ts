@@ -1,7 +1,4 @@
-/**
- * The statistics of a file in a table, out of its own footer: by them readers skip files. A bound that cannot be told
- * exactly is left out, for a wrong one loses rows.
- */
+/** A file's statistics from its footer, by which readers skip it: a bound that is not exact is left out, for it loses rows. */
 
 import { hash } from 'node:crypto';
 import type { ColumnChunk, FileMetaData } from 'hyparquet';

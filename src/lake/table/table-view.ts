@@ -244,10 +244,7 @@ function checkState(ports: TableViewPorts, { protocol, metadata, version }: Tabl
   checkTable(ports.prefix.slice(0, -1), protocol, metadata);
 }
 
-/**
- * The files of a state with their statistics, out of the checkpoint that it began with and the entries since: those of a
- * row group or an entry at a time.
- */
+/** The files of a state with statistics, from its checkpoint and the entries since, a row group or an entry at a time. */
 export async function* currentFiles(
   ports: TableViewPorts,
   { state, base }: Pick<Loaded, 'state' | 'base'>,

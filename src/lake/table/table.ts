@@ -73,10 +73,7 @@ export class Table extends TableView {
     });
   }
 
-  /**
-   * A checkpoint at this version, due or not; throws what goes wrong. It is of the table as it is at one moment: whoever
-   * commits does not wait for it to be written.
-   */
+  /** A checkpoint at this version, due or not, of the table at one moment: commits do not wait. Throws what goes wrong. */
   async checkpoint(): Promise<void> {
     const ports = this.#ports;
     const newest = await readLastCheckpoint(ports);

@@ -36,10 +36,7 @@ interface DayFile {
   readonly ageMs: number;
 }
 
-/**
- * Files that no version within the retention names, of every job with a table, or why those of a table are kept. `leastAgeMs`:
- * younger files are left alone, whatever they are.
- */
+/** What no version within the retention names, or why a table's files are kept. Files younger than `leastAgeMs` are left alone. */
 export async function* findTableGarbage(ports: TableGarbagePorts, leastAgeMs: number) {
   const { store, clock } = ports;
   for (const first of FIRST_OF_JOB_NAMES) {

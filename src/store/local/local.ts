@@ -88,10 +88,7 @@ async function headObject(path: string): Promise<{ sizeBytes: number; version: V
   return info?.isFile() ? { sizeBytes: info.size, version: fileVersion(info) } : undefined;
 }
 
-/**
- * Compare and rename, by one writer at a time. A writer that was stopped in between has lost its file to the next
- * one when it goes on, and starts again.
- */
+/** Compare and rename, one writer at a time: who was stopped in between has lost its temp file, and starts again. */
 async function putFileIf(
   path: string,
   bytes: Uint8Array,

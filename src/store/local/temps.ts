@@ -19,10 +19,7 @@ const TEMP_NAME = /^\.(?<of>.+)\.(?<host>[0-9a-f]{8})-(?<pid>\d+)-(?<turn>[0-9a-
 const TEMP_MAX_AGE_MS = 3_600_000;
 const ownTemps = new Set<string>();
 
-/**
- * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it; `info` is of the whole file.
- * The temp file is gone afterwards, whatever happened.
- */
+/** Write a synced temp file in `path`'s folder, then let `place` move or link it. It is gone afterwards, whatever happened. */
 export async function placeFile<T>(
   path: string,
   bytes: Uint8Array,
@@ -95,10 +92,7 @@ export async function sweepTemps(folder: string): Promise<void> {
   }
 }
 
-/**
- * All temp files below a lake's folder that dead writers left; `remove` gives false for one that is gone, or not dead any
- * more. Throws FatalError and RetriableError as the store does.
- */
+/** All temp files that dead writers left; `remove` gives false for one that is gone, or not dead any more. Throws as the store. */
 export async function* findDeadTemps(rootDir: string) {
   try {
     for await (const page of walkPages(rootDir, '', (key) => TEMP_NAME.test(basename(key))))

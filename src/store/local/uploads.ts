@@ -163,10 +163,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         return adopted;
       }),
 
-    /**
-     * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
-     * that was stopped before it fails.
-     */
+    /** Who took the upload over or dropped it has taken its file: the rename of a writer that was stopped fails. */
     completeUpload: (upload, parts, expected) =>
       onKey('publish', upload.key, async (target) => {
         const opened = await openUpload(upload);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { TEXTS } from '../../helpers/hostile-sql.ts';
 import { longName } from '../../helpers/hostile-text.ts';
 import { lakeFiles } from '../../helpers/lake.ts';
