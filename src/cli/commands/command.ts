@@ -21,7 +21,7 @@ import type { ObjectStore } from '../../store/store.ts';
 import { createJsonPage, type Screen, writeText } from '../terminal/screen.ts';
 import { type CommandContext, commandLog } from './context.ts';
 import type { Item, Lists, ResultName, Summary } from './results.ts';
-import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
+import { lineKind, RESULTS, SCHEMA_VERSION } from './results.ts';
 
 export type { Command, CommandContext, Names } from './context.ts';
 export { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
@@ -195,7 +195,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
     add(list, item) {
       if (isText) return;
       const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
-      if (ndjson) page.line({ kind: LINE_KINDS[list as keyof typeof LINE_KINDS], ...(shown as object) });
+      if (ndjson) page.line({ kind: lineKind(list as string), ...(shown as object) });
       else if (list === streamed) stream(shown);
       else lists[list as string]!.push(shown);
     },

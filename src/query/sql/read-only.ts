@@ -11,14 +11,8 @@ import { shortName } from '../../core/model/index.ts';
 /** Table functions that make rows of nothing but their arguments, or say what there is. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['unnest', 'range', 'generate_series', 'repeat', 'repeat_row', 'json_each', 'json_tree', 'summary'],
-  ...[
-    'duckdb_columns',
-    'duckdb_functions',
-    'duckdb_keywords',
-    'duckdb_tables',
-    'duckdb_types',
-    'duckdb_views',
-  ],
+  ...['duckdb_columns', 'duckdb_functions', 'duckdb_keywords', 'duckdb_tables', 'duckdb_types'],
+  'duckdb_views',
   ...['pragma_table_info', 'pragma_version', 'icu_calendar_names', 'pg_timezone_names'],
   ...['histogram', 'histogram_values'],
 ]);
