@@ -1,10 +1,9 @@
 /**
  * What commands are made of: the settings, the lake or all that an export needs, and one way to print a result.
  *
- * A result for machines is printed by `--json` as one object, by `--ndjson` an item a line as it comes, its `kind` first, and
- * the summary as the last line: without that line the output is not whole. A list that may have hundreds of thousands of
- * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
- * printed is no whole JSON.
+ * `--json` prints one object, `--ndjson` an item a line as it comes, its `kind` first, and the summary last: without that line the output is not whole.
+ * A list that may have hundreds of thousands of items (STREAMED) stands first in the object and is written as it is made: where the command fails in
+ * between, what was printed is no whole JSON.
  */
 import { once } from 'node:events';
 import type { AppOverrides } from '../../app.ts';

@@ -1,7 +1,6 @@
 /**
- * The made-up fleet as a data source. The readings of any range of any series are a pure function of seed,
- * series and time: each series has slots of equal length counted from UTC midnight, and a slot holds at most
- * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
+ * The made-up fleet as a data source. Readings are a pure function of seed, series and time: a series has slots of equal length from UTC midnight on, each
+ * with one reading at most (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
  */
 import type { TimeRange } from '../../../core/model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToDate } from '../../../core/model/time.ts';
