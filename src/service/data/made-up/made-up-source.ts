@@ -20,18 +20,10 @@ const SILENT_CHOICES = 28;
 const SILENT_UNTIL = '2026-07-01';
 const NEVER_SILENT: ReadonlySet<string> = new Set(['2026-01-05', '2026-01-06']);
 
-interface MadeUpOptions extends MadeUpData {
-  /** Milliseconds since the epoch now; there are no readings at or after it. */
-  readonly nowMs: () => number;
-}
+export type MadeUpSource = ReturnType<typeof createMadeUpSource>;
 
-export interface MadeUpSource extends DataSource {
-  readonly vessels: readonly FleetVessel[];
-  /** True when the vessel sends nothing on that UTC date: one day of each month before July 2026. */
-  isSilent(vessel: string, date: string): boolean;
-}
-
-export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
+/** There are no readings at or after now, which is in milliseconds since the epoch. */
+export function createMadeUpSource(options: MadeUpData & { readonly nowMs: () => number }) {
   const vessels = fleetVessels(options);
   const fleet = fleetSeries(vessels, options);
   const byId = new Map(fleet.map((series) => [series.record.timeSeriesId, series]));
@@ -42,6 +34,7 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
   const seeds = new Map(vessels.map((vessel) => [vessel.identifier, vessel.particulars.seed]));
   const startDay = microsToDate(options.nowMs() * MICROS_PER_MILLI);
 
+  /** Does the vessel send nothing on that UTC date: one day of each month before July 2026? */
   const isSilent = (vessel: string, date: string): boolean => {
     if (date >= SILENT_UNTIL || NEVER_SILENT.has(date)) return false;
     const daysOld = (Date.parse(startDay) - Date.parse(date)) / 86_400_000;
@@ -88,7 +81,7 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
         fromMicros = slice.toMicros;
       }
     },
-  };
+  } satisfies DataSource & { vessels: readonly FleetVessel[]; isSilent: unknown };
 }
 
 interface Wanted {
