@@ -40,10 +40,7 @@ interface SeenDate {
   readonly damaged: LedgerReading['damaged'];
 }
 
-/**
- * While a folder is the same nothing was put into it. It does not tell of bytes that somebody writes into a receipt in its
- * place, as few restores do: who acts on receipts lists them, and who shows them does so after a day.
- */
+/** A folder does not tell of bytes written into a receipt in its place, as few restores do: so a date is listed after a day. */
 const FOLDER_BELIEVED_MS = 86_400_000;
 const FOLDERS_AT_ONCE = 8;
 

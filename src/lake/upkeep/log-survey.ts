@@ -178,10 +178,7 @@ export interface Remains {
   readonly adds: DayMap<AddFile>;
 }
 
-/**
- * What can be read of a log: the newest of everything but files, and the files of these vessel-days that are there still.
- * Where a vessel-day has several, nobody knows which is the day: the entry that removed others may be lost.
- */
+/** The newest of everything but files, and these days' files that are there. Of several nobody knows which is the day. */
 export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]): Promise<Remains> {
   const { entries, checkpoints } = await listLog(log);
   const state = new TableState(-1);

@@ -16,10 +16,7 @@ export interface S3StoreOptions extends S3Settings {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
-  /**
-   * The body of an answer may keep us waiting for so long (default 1 min), and for as long again as what has come of it
-   * would take at 10 KiB a second.
-   */
+  /** The body of an answer may take so long (default 1 min), and as long again as it would at 10 KiB a second. */
   readonly slowBodyGraceMs?: number;
   /** Entries asked for in one list request (default 1000); for tests. */
   readonly pageSize?: number;
@@ -103,10 +100,7 @@ export function openBucket(options: S3StoreOptions) {
     pageSize: options.pageSize ?? 1000,
     /** Tries a call several times. */
     client,
-    /**
-     * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first one, whose
-     * answer was lost, has worked.
-     */
+    /** Tries a call once: at a second try of a completing call "no such upload" may mean that the first one has worked. */
     onceClient,
     /** The bucket's name of a key. Throws FatalError (`bad-key`). */
     nameOf(key: string): string {

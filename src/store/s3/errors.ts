@@ -140,10 +140,7 @@ export function wasRefused(error: unknown): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
 
-/**
- * An SDK error by consequence. `doing` and `where` begin the message ("cannot read s3://…"); `secrets` never
- * appear in it.
- */
+/** An SDK error by consequence. `doing` and `where` begin the message; `secrets` never appear in it. */
 export function s3Error(
   error: unknown,
   doing: string,

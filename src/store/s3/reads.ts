@@ -45,10 +45,7 @@ export async function readRange(
   });
 }
 
-/**
- * The body of an object or of a range of it, undefined when there is none, with the range that it says it is. Asks again
- * when it breaks off.
- */
+/** The body of an object, or a range, with the range that it says it is; undefined: there is none. Asks again when it breaks off. */
 async function readBody(
   s3: S3Bucket,
   key: string,

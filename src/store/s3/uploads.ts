@@ -1,7 +1,4 @@
-/**
- * Multipart uploads on S3. The upload's nonce becomes metadata of the object, which is how an object whose
- * completing call was never answered is known again.
- */
+/** Multipart uploads on S3. The nonce is metadata of the object: so it is known again where the completing answer was lost. */
 import { createHash, hash } from 'node:crypto';
 import type { Part } from '@aws-sdk/client-s3';
 import {
@@ -71,10 +68,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       throw commitUnknown(upload, 'the answer holds no ETag, and the object that is there is another one');
   }
 
-  /**
-   * Ceph 16 answers 500 ("already in progress") when the upload is gone, so after an answered failure we look.
-   * An unanswered call may still be going on: that stays unknown.
-   */
+  /** Ceph 16 answers 500 when the upload is gone, so after an answered failure we look. An unanswered call stays unknown. */
   async function lookAfter(error: unknown, upload: UploadRef, parts: readonly PartRef[]): Promise<unknown> {
     const { name, status, text } = faultOf(error);
     const unknown = commitUnknown(upload, s3.clean(`${status ?? 'no answer'} ${name} ${text}`));

@@ -136,10 +136,7 @@ function versionHolding(
   return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
 }
 
-/**
- * Ceph 16 holds the call against a permission on the bucket, which a policy for its objects does not give (403); others
- * do not have it at all.
- */
+/** Ceph 16 wants a permission on the bucket for it, which a policy for objects does not give (403); others do not have it. */
 function isCallRefused(error: unknown): boolean {
   const { name, status } = faultOf(error);
   return name === 'AccessDenied' || status === 405 || isNotImplemented(error);
