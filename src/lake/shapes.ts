@@ -24,11 +24,6 @@ export type Shape = Readonly<Record<string, readonly [isRight: Test, expected: s
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface ShapeFault {
-  readonly found: string;
-  readonly expected: string;
-}
-
 /** Longest text in a file of ours, but for names and messages. */
 const MAX_TEXT_CHARS = 1_024;
 const MAX_INSTANT_MS = 8.64e15;
@@ -199,7 +194,7 @@ export const BACKFILL_FILE: Shape = {
 export const REGULAR_RUNS_FILE: Shape = { from: [isDay, 'a date'] };
 
 /** What is wrong with the members that a file has; with `whole` also what it lacks. */
-export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeFault[] {
+export function shapeFaults(value: Fields, shape: Shape, whole: boolean) {
   const expected = Object.entries(shape).filter(([name]) => whole || value[name] !== undefined);
   return expected.flatMap(([name, [isRight, what]]) =>
     isRight(value[name]) ? [] : [{ found: `${name} ${shown(value[name])}`, expected: `${name}: ${what}` }],
