@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { isDamagedOnItsWay, s3Error } from './errors.ts';
+import { isDamagedOnItsWay, s3Error, strangeAnswer } from './errors.ts';
 import { sayOfNewObjects } from './new-objects.ts';
 import type { S3Settings } from './settings.ts';
 
@@ -158,8 +158,7 @@ function boundBody(body: IncomingMessage): void {
   body.push = (chunk: Buffer | null, encoding) => {
     sizeBytes += chunk?.length ?? 0;
     if (sizeBytes <= MAX_ANSWER_BYTES) return push(chunk, encoding);
-    const what = `the answer has more than ${MAX_ANSWER_BYTES} bytes`;
-    body.destroy(new Error(`${what}: look at what is between here and the store`));
+    body.destroy(strangeAnswer(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
     return false;
   };
 }

@@ -14,7 +14,7 @@ import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, uploadGone, wasRefused } from './errors.ts';
+import { faultOf, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
 import { askHead, type NamedHead, readRange } from './reads.ts';
 
 const NONCE_METADATA = 'vessel-export-upload';
@@ -93,8 +93,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       return await s3.call('begin an upload of', key, async () => {
         const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
         // A part of it would be an object, and be seen.
-        if (!UploadId)
-          throw new Error('the answer names no upload: look at what is between here and the store');
+        if (!UploadId) throw strangeAnswer('the answer names no upload');
         return { key, uploadId: UploadId, nonce };
       });
     },
@@ -106,10 +105,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
           throw uploadGone(error, upload.key) ?? error;
         });
         // Nothing can be completed with it.
-        if (!ETag)
-          throw new Error(
-            'the answer names no version (ETag) of the part: look at what is between here and the store',
-          );
+        if (!ETag) throw strangeAnswer('the answer names no version (ETag) of the part');
         return { partNumber, sizeBytes: bytes.length, sha256: hash('sha256', bytes), tag: unquoted(ETag) };
       }),
 
