@@ -13,7 +13,7 @@ import { firstThree } from '../core/proof/day-totals.ts';
 import { createStatisticsRowGroups } from '../parquet/write/index.ts';
 import { repeatedResult, UnknownSeriesError } from '../source/answer-faults.ts';
 import { type SourceContext, seriesName } from '../source/context.ts';
-import { parseInt64Text } from '../source/decode/index.ts';
+import { parseInt64Text } from '../source/decode/number-lexeme.ts';
 import { idExpressions } from '../source/series.ts';
 import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
 import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';

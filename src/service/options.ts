@@ -10,8 +10,8 @@ export interface ServiceOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly tenant: string;
-  /** The made-up fleet of this seed, the lake in a folder, or the readings of a file. */
-  readonly data: MadeUpData | LakeData | ReplayData;
+  /** The made-up fleet of this seed, the lake in a folder, or the readings of a file of NDJSON (docs/service.md). */
+  readonly data: MadeUpData | LakeData | { readonly replayFile: string };
   /** Absent: one client with random credentials that may read everything. */
   readonly clients?: readonly ServiceClient[];
   /** Requests a minute and client address; absent: no limit. */
@@ -50,11 +50,6 @@ export interface LakeData {
   readonly dataDir: string;
   /** Its files, where not every file of its folders is one; absent: all. */
   readonly files?: readonly LakeFile[];
-}
-
-interface ReplayData {
-  /** NDJSON of series and readings, as docs/service.md describes it. */
-  readonly replayFile: string;
 }
 
 export interface RunningService {

@@ -1,7 +1,7 @@
 /** Job files against the service: does every expression select something, and how many series. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
-import { type Job, vesselOf } from '../../core/model/index.ts';
+import { countOf, type Job, vesselOf } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
@@ -39,7 +39,7 @@ async function vesselsOf({ client, signal }: Asking, { vessels }: Job): Promise<
 
 async function checkExpression(asking: Asking, job: Job, written: string, vessels: readonly string[]) {
   const { series, without, asked } = await countSeries(asking, written, vessels);
-  const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
+  const of = countOf(asked, 'vessel');
   const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;
   const selects = `${shortName(written)} selects`;
   if (without.length === 0) return `${selects} ${series} series of ${among}`;

@@ -4,7 +4,7 @@ import type { Clock, Job, VesselDay } from '../../core/model/index.ts';
 import { dayRange, isWithin, MICROS_PER_HOUR } from '../../core/model/index.ts';
 import type { ResolvedSeries, SourceContext, SourcePorts } from '../../source/context.ts';
 import { createSourceContext } from '../../source/context.ts';
-import { parseInt64Text } from '../../source/decode/index.ts';
+import { parseInt64Text } from '../../source/decode/number-lexeme.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { collectStatistics } from '../../source/statistics.ts';

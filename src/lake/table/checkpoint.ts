@@ -1,7 +1,8 @@
 /** Writing checkpoints, in the classic form that every reader knows, and a row group at a time: there may be a million files. */
-import { randomUUID } from 'node:crypto';
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { PARQUET_MAGIC, PlainFile, rowAdder, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { ObjectStore, PartRef } from '../../store/store.ts';
 import { type Action, type AddFile, wireForm } from './actions.ts';
@@ -163,7 +164,7 @@ async function uploadPieces(
   key: string,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  const upload = await store.createUpload(key, randomUUID());
+  const upload = await store.createUpload(key, uniqueId());
   const parts: PartRef[] = [];
   let unsent: Uint8Array[] = [];
   let [bytes, sentBytes] = [0, 0];

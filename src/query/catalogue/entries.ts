@@ -1,7 +1,7 @@
 /** What there is to export: vessels and their series, as a person looks for them. */
 import { DataError } from '../../core/errors.ts';
 import { FLAT_DOMAINS, type Job, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
-import { namesByDomain } from '../../source/decode/index.ts';
+import { namesByDomain } from '../../source/decode/metadata.ts';
 import type { SnapshotSeries } from '../../source/decode/series-names.ts';
 
 export const VALUE_TYPES = ['number', 'text', 'json'] as const;

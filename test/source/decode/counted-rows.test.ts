@@ -2,11 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { timestampMicros } from '../../../src/core/model/index.ts';
-import {
-  createStatisticsDecoder,
-  parseInt64Text,
-  parseTimestampText,
-} from '../../../src/source/decode/index.ts';
+import { parseInt64Text, parseTimestampText } from '../../../src/source/decode/number-lexeme.ts';
+import { createStatisticsDecoder } from '../../../src/source/decode/statistics.ts';
 import { cutAt } from './decoded-rows.ts';
 
 interface Decoded {

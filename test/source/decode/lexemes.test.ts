@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { createColumnBatch, DOUBLE, LONG } from '../../../src/core/model/index.ts';
-import { parseInt64Text, parseTimestampText } from '../../../src/source/decode/index.ts';
-import { readNumber, UNSETTLED } from '../../../src/source/decode/number-lexeme.ts';
+import {
+  parseInt64Text,
+  parseTimestampText,
+  readNumber,
+  UNSETTLED,
+} from '../../../src/source/decode/number-lexeme.ts';
 
 describe('time-valued aggregations', () => {
   it('are the microseconds of a JSON string', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import { createReadingDecoder } from '../../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../../src/source/decode/reading-decoder.ts';
 import {
   bodyOf,
   codeOf,

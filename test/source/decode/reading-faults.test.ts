@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DataError, RetriableError } from '../../../src/core/errors.ts';
-import { createReadingDecoder } from '../../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../../src/source/decode/reading-decoder.ts';
 import { bodyOf, codeOf, createRowCollector, decodeBody, record, TIME } from './decoded-rows.ts';
 
 const MICROS = Date.UTC(2026, 0, 5) * 1000;
