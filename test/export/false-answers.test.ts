@@ -208,6 +208,23 @@ test.for<[what: string, Rewrite, code: string, says: RegExp, job?: Job]>([
   expect(await everything(lake)).toEqual(published);
 });
 
+test.for<[what: string, body: string]>([
+  ['nothing', ''],
+  ['null', 'null'],
+  ['a number', '42'],
+  ['an error with status 200', '{"error":"database is away"}'],
+  ['bytes that are no UTF-8', '\ufffd\u0000'],
+])('%s instead of an answer publishes nothing, and is no defect of ours', async ([what, body]) => {
+  for (const family of what === 'null' ? ['metadata', 'statistics', 'measurements'] : ['measurements']) {
+    const lake = openMemoryLake(FLEET);
+    lake.source.rewrite = of(family, () => body);
+    const { code, message } = await lake.run();
+    expect(code, message).toMatch(/^[a-z-]+$/);
+    expect(`${code} ${message}`).not.toMatch(/undefined|\[object|internal/);
+    expect(await lake.note()).toMatchObject({ state: 'failed', code });
+  }
+});
+
 /** Every object of the lake, as text. */
 async function everything({ store }: OpenLake): Promise<[string, string][]> {
   const all: [string, string][] = [];
