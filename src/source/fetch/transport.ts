@@ -6,6 +6,8 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
 
+export type Transport = ReturnType<typeof createTransport>;
+
 /** Sockets to one origin: far above any sensible concurrency limit, which is what really bounds them. */
 const MAX_SOCKETS = 256;
 const CONNECT_TIMEOUT_MS = 15_000;
