@@ -18,7 +18,7 @@ import type { OnStep } from './lake/publish/publish.ts';
 import type { Encoder } from './parquet/write/index.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
-import type { Config } from './runtime/config/config.ts';
+import type { Config, ServiceConfig } from './runtime/config/config.ts';
 import { tracingSettings } from './runtime/config/derived-settings.ts';
 import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
 import { type ClientOptions, createQueryClient, type QueryClient } from './source/fetch/client.ts';
@@ -72,24 +72,25 @@ export async function openApp(
 ): Promise<App> {
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
+  await using opening = new AsyncDisposableStack();
   const tracing = await openTracesOf(config, env, log, overrides);
-  const opened = await openStore(settings.LAKE_URL, env, log).catch(async (error) => {
-    await tracing?.close();
-    throw error;
-  });
+  // Closed last: what is sent last is what ended last.
+  opening.defer(async () => await tracing?.close());
+  const opened = await openStore(settings.LAKE_URL, env, log);
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
   const store = tracing?.traceStore(wrapped) ?? wrapped;
-  const service = await openClient(config, env, log, overrides, tracing).catch(async (error) => {
-    await store.close();
-    await tracing?.close();
-    throw error;
-  });
+  opening.defer(() => store.close());
+  const journal = createIndexJournal(store, log, clock);
+  opening.defer(() => journal.close());
+  const service = await openClient(config, env, log, overrides, tracing);
+  opening.defer(service.close);
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
   const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
+  opening.defer(() => encoder.close());
   const tables = createLakeTables({ store, clock, log });
-  const journal = createIndexJournal(store, log, clock);
+  opening.defer(() => tables.close());
   const { source = { url: settings.QUERY_BASE_URL }, isShared = false } = overrides;
   const ports: ExportPorts = {
     store,
@@ -112,24 +113,11 @@ export async function openApp(
     tracing: tracing?.spans ?? noTracing,
     onStep: overrides.onStep ?? (() => {}),
   };
+  const { openQueueTracing } = tracing ?? {};
+  const all = opening.move();
   return {
-    config,
-    store,
-    client,
-    concurrencyLimit,
-    encoder,
-    ports,
-    redis,
-    openQueueTracing: tracing?.openQueueTracing,
-    async close() {
-      await tables.close();
-      await encoder.close();
-      await service.close();
-      await journal.close();
-      await store.close();
-      // What is sent last is what ended last.
-      await tracing?.close();
-    },
+    ...{ config, store, client, concurrencyLimit, encoder, ports, redis, openQueueTracing },
+    close: () => all.disposeAsync(),
   };
 }
 
@@ -148,11 +136,7 @@ async function openTracesOf(
   return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });
 }
 
-type ClientSettings = Omit<Config['settings'], 'LAKE_URL'>;
-interface ClientConfig {
-  readonly settings: ClientSettings;
-  readonly current: (log: Log) => ClientSettings;
-}
+type ClientConfig = Pick<ServiceConfig, 'settings' | 'current'>;
 
 /** A client of the query service, and what limits its requests together with those of others. */
 export async function openClient(
@@ -239,7 +223,7 @@ async function openLimits(
 
 /** Under which the processes that share a limit find it in Redis: digests. */
 export function sharedLimitNames(
-  settings: Pick<ClientSettings, 'QUERY_CLIENT_ID' | 'QUERY_BASE_URL' | 'QUERY_PACE_GROUP'>,
+  settings: Pick<Config['settings'], 'QUERY_CLIENT_ID' | 'QUERY_BASE_URL' | 'QUERY_PACE_GROUP'>,
 ): { readonly credential: string; readonly group: string } {
   const { QUERY_CLIENT_ID: client, QUERY_BASE_URL: url, QUERY_PACE_GROUP: paceGroup } = settings;
   // The service counts its rate by address, whatever the tenant.

@@ -86,7 +86,7 @@ function isSameDefinition(a: Backfill, b: Backfill): boolean {
 /**
  * A step of a backfill that is defined, as the driver's. What it queued while somebody paused or cancelled the backfill
  * is taken out again, however it ended, for they took out what was there before, and the one that was started again may
- * be of other vessels; who does so after the look does it after the step too.
+ * be of other vessels; who does so after the look does it after the step too. One that is covered ends.
  */
 export async function stepDefined(
   planning: PlanningPorts,
@@ -100,12 +100,13 @@ export async function stepDefined(
     await withdrawUnlessDefined(planning, backfill).catch(() => {});
     throw error;
   });
-  if (!progress.finished) await withdrawUnlessDefined(planning, backfill);
+  if (progress.finished) await endCovered(planning, backfill);
+  else await withdrawUnlessDefined(planning, backfill);
   return progress;
 }
 
-/** A backfill is covered: what failed without a note is noted, for nobody asks for it again; its definition goes. */
-export async function endCovered(
+/** What failed without a note is noted, for nobody asks for it again; its definition goes. */
+async function endCovered(
   { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
   backfill: Backfill,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
-import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
+import { readFact, readProcessFacts } from './fleet-shapes.ts';
 import { fleetLookScript, fleetReportScript } from './lua/fleet-facts.ts';
 import { REDIS_NOW } from './lua/members.ts';
 import { SHARED_TIMES } from './shared-limit.ts';
@@ -93,7 +93,10 @@ export interface FleetSeen {
   /** By Redis' clock. */
   readonly nowMs: number;
   readonly limits: ReturnType<typeof limitsOf>;
-  fact<K extends FactKind>(kind: K, of: string): (Fact<K> & { readonly agoMs: number }) | undefined;
+  fact<K extends FactKind>(
+    kind: K,
+    of: string,
+  ): { readonly fact: Fact<K>; readonly agoMs: number } | undefined;
 }
 
 /** One look, in one round trip. `names`: the facts that are wanted. Throws what Redis throws. */
@@ -110,7 +113,7 @@ export async function lookAtFleet(
   };
   const keys = [...factKeys(prefix), ...limitKeys(prefix, limits)];
   const text = await connection.run(fleetLookScript(redisNow), keys, [JSON.stringify(want)]);
-  const { nowMs, processes, requests, facts, cap, pace } = readLook(String(text));
+  const { nowMs, processes, requests, facts, cap, pace } = JSON.parse(String(text)) as LookAnswer;
   return {
     nowMs,
     processes: Object.values(processes).flatMap(({ agoMs, text }) => {
@@ -125,7 +128,7 @@ export async function lookAtFleet(
     fact(kind, of) {
       const found = facts[fieldOf({ kind, of })];
       const fact = found && readFact(kind, found.text);
-      return fact && { ...fact, agoMs: found.agoMs };
+      return fact && { fact, agoMs: found.agoMs };
     },
   };
 }

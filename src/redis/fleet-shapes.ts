@@ -105,7 +105,7 @@ interface LimitSeen {
   readonly setting?: number;
 }
 
-/** Of the script. Texts and counts may be anybody's. */
+/** Of our own script. Its texts and counts may be anybody's, and are read one by one. */
 export interface LookAnswer {
   readonly nowMs: number;
   /** Lists are objects where they are empty. */
@@ -120,9 +120,4 @@ export interface LookAnswer {
     readonly inFlight: number;
   };
   readonly pace: LimitSeen & { readonly rate?: number };
-}
-
-/** The answer of our own script, whose texts and counts are read one by one. */
-export function readLook(text: string): LookAnswer {
-  return JSON.parse(text) as LookAnswer;
 }

@@ -45,7 +45,7 @@ export function loadLakeConfig(
 }
 
 /** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
-interface ServiceConfig {
+export interface ServiceConfig {
   readonly settings: Omit<Settings, 'LAKE_URL'>;
   readonly current: (log: Log) => ServiceConfig['settings'];
   readonly jobs: readonly Job[];

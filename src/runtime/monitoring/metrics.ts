@@ -53,16 +53,13 @@ export type MeasuredEvent =
   /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
   | { readonly kind: 'web-login-failed'; readonly outcome: 'wrong' | 'locked' };
 
-export interface Metrics {
-  read(): Promise<{ text: string; contentType: string }>;
-  onEvent(event: MeasuredEvent | { readonly kind: string }): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const DAY_SECONDS = [1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 10_800];
 const REQUEST_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30, 120];
 const STEP_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30];
 
-export function createMetrics(sources: MetricSources): Metrics {
+export function createMetrics(sources: MetricSources) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
