@@ -1,11 +1,9 @@
 /**
- * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what
- * changed is queued. As with the nights a firing says only that it is time to look, so a scheduler that was down
- * for several of them looks back once.
+ * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what changed
+ * is queued. A scheduler that was down for several firings looks back once.
  *
- * A look-back over a large fleet takes minutes. It runs beside the planning, one at a time, with few requests at
- * once, and can be ended anywhere: its firing counts as planned only once everything it found is in the queue, and
- * what it found is compared with the ledger again whenever the queue is topped up.
+ * It takes minutes for a large fleet, so it runs beside the planning, one at a time, with few requests, and can be ended
+ * anywhere: a firing counts as planned once all that was found is in the queue.
  */
 import { FINDING_STATES, type FindingState } from '../audit/reconcile/compare-day.ts';
 import { type JobReconciliation, reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';

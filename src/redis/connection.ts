@@ -30,9 +30,8 @@ const DISCONNECT_TIMEOUT_MS = 500;
 const LONGEST_RETRY_MS = 500;
 
 /**
- * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
- * RetriableError `redis-unreachable`. Later losses are logged once each and fixed in the background. `login` is asked again
- * before each new connection where it is a function.
+ * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and RetriableError
+ * `redis-unreachable`. Later losses are logged once each and fixed in the background, with `login` asked again each time.
  */
 export async function openRedis(login: string | (() => RedisLogin), options: RedisConnectionOptions = {}) {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;

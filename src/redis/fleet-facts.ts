@@ -1,10 +1,7 @@
 /**
  * What the processes of a fleet know of each other: who is there, what runs, what was asked of the service, and what the
- * scheduler that plans has learned. It is for people who look. Nothing that is done depends on it: everything is bounded,
- * runs out, and may be lost with Redis.
- *
- * A process sends one report at a time, with a script of one round trip; it is forgotten when none came for a while.
- * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
+ * scheduler that plans has learned. It is for people who look: nothing that is done depends on it, everything is bounded and
+ * may be lost with Redis. Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
 import { randomUUID } from 'node:crypto';
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';

@@ -1,7 +1,6 @@
 /**
- * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can
- * write to Redis can put anything there, and it becomes what people look at: what breaks these shapes is as if it were
- * not there.
+ * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can write
+ * to Redis can put anything there: what breaks these shapes is as if it were not there.
  */
 import { z } from 'zod';
 import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../core/model/index.ts';

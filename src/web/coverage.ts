@@ -1,8 +1,7 @@
 /**
- * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days, for many who look at once and in a process that has other
- * work. A year of a large fleet takes seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts
- * for ten times as long as it took; and what was read of dates that are listed as they were is not read again. Nothing
- * happens while nobody asks.
+ * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. A year of a large fleet takes seconds to read: so one is
+ * read at a time, for all who ask meanwhile; it counts for ten times as long as it took; and dates that are listed as they
+ * were are not read again. Nothing happens while nobody asks.
  */
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';

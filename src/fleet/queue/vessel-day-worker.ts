@@ -1,6 +1,6 @@
 /**
- * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into
- * what becomes of the job. BullMQ's defaults that would bite are set here:
+ * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into what becomes
+ * of the job. BullMQ's defaults that would bite are set here:
  *
  *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
  *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves

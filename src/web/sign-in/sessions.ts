@@ -1,10 +1,8 @@
 /**
- * Who has signed in, as a signed cookie: it holds over restarts and in every process with the same settings. The key of a
- * signature is derived from the password that was given, or from what is agreed with the provider: once that is changed,
- * the sessions that began with it have ended. Which of them were ended before, ended-sessions.ts knows.
- *
- * Beside it a browser that was let in with a password keeps another cookie, which lets nobody in: where its address is
- * locked out for what others have tried, it has tries of its own.
+ * Who has signed in, as a signed cookie: it holds over restarts and in every process with the same settings. The key is
+ * derived from the password that was given, or from what is agreed with the provider: once that is changed, its sessions
+ * have ended. Beside it a browser that was let in with a password keeps another cookie, which lets nobody in: where its
+ * address is locked out for what others have tried, it has tries of its own.
  */
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
