@@ -15,30 +15,18 @@ import { createIndexJournal } from './lake/ledger/index-journal.ts';
 import { createLastPublished } from './lake/ledger/newest-days.ts';
 import { createLakeTables } from './lake/publish/lake-tables.ts';
 import type { OnStep } from './lake/publish/publish.ts';
-import type { Encoder } from './parquet/write/index.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import type { Config, ServiceConfig } from './runtime/config/config.ts';
 import { tracingSettings } from './runtime/config/derived-settings.ts';
 import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
-import { type ClientOptions, createQueryClient, type QueryClient } from './source/fetch/client.ts';
+import { type ClientOptions, createQueryClient } from './source/fetch/client.ts';
 import { createConcurrencyLimit } from './source/fetch/concurrency-limit.ts';
 import { createRateLimit } from './source/fetch/rate-limit.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 
-export interface App {
-  readonly config: Config;
-  readonly store: ObjectStore;
-  readonly client: QueryClient;
-  /** Requests in flight, over everyone who shares the credential. */
-  readonly concurrencyLimit: ConcurrencyLimit;
-  readonly encoder: Encoder;
-  readonly ports: ExportPorts;
-  readonly redis: RedisConnection | undefined;
-  readonly openQueueTracing?: OpenTracing['openQueueTracing'] | undefined;
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 /** What a command adds, and what tests put in the place of the real thing. */
 export interface AppOverrides {
@@ -69,7 +57,7 @@ export async function openApp(
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides = {},
-): Promise<App> {
+) {
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
   await using opening = new AsyncDisposableStack();
@@ -145,7 +133,7 @@ export async function openClient(
   log: Log,
   overrides: AppOverrides = {},
   tracing?: OpenTracing,
-): Promise<Pick<App, 'client' | 'concurrencyLimit' | 'redis' | 'close'>> {
+) {
   const clock = overrides.clock ?? systemClock;
   const { settings, current } = config;
   const limits = await openLimits(config, clock, log, overrides.redisNow);
@@ -176,7 +164,12 @@ export async function openClient(
   };
 }
 
-type Limits = Pick<App, 'concurrencyLimit' | 'redis' | 'close'> & { readonly rateLimit: RateLimit };
+interface Limits {
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: RateLimit;
+  readonly redis: RedisConnection | undefined;
+  readonly close: () => Promise<void>;
+}
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(

@@ -84,8 +84,7 @@ function isSameDefinition(a: Backfill, b: Backfill): boolean {
 }
 
 /**
- * A step of a backfill that is defined; one that is covered ends. What the step queued while somebody paused or cancelled it
- * is taken out again, however the step ended: they took out what was there before, and the one that was started again may be
+ * A step of a backfill that is defined. What the step queued while somebody paused or cancelled it is taken out again, however the step ended: they took out what was there before, and the one that was started again may be
  * of other vessels.
  */
 export async function stepDefined(
@@ -100,13 +99,12 @@ export async function stepDefined(
     await withdrawUnlessDefined(planning, backfill).catch(() => {});
     throw error;
   });
-  if (progress.finished) await endCovered(planning, backfill);
-  else await withdrawUnlessDefined(planning, backfill);
+  if (!progress.finished) await withdrawUnlessDefined(planning, backfill);
   return progress;
 }
 
-/** What failed without a note is noted, for nobody asks for it again; its definition goes. */
-async function endCovered(
+/** A backfill is covered: what failed without a note is noted, for nobody asks for it again; its definition goes. */
+export async function endCovered(
   { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
   backfill: Backfill,
 ): Promise<void> {
@@ -203,11 +201,7 @@ export async function changeBackfill(
 }
 
 /** The backfill as it was before; undefined where it is none, or is none any more. */
-async function changed(
-  store: ObjectStore,
-  change: BackfillChange,
-  id: string,
-): Promise<Backfill | undefined> {
+async function changed(store: ObjectStore, change: BackfillChange, id: string) {
   if (change === 'cancel') {
     const backfill = await readBackfill(store, id);
     if (backfill !== undefined) await removeBackfill(store, id);

@@ -2,7 +2,7 @@
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { type Backfill, readBackfill } from '../lake/backfills.ts';
-import { type BackfillDriver, driverOf, stepDefined } from './backfills.ts';
+import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfills.ts';
 import type { BackfillProgress } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
 
@@ -44,7 +44,10 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     if (defined?.paused) return { state: 'stopped', reason: 'it was paused' };
     driver = driverOf(planning, defined ?? driver?.backfill ?? backfill, job, driver);
     const progress = await stepDefined(planning, driver, signal);
-    if (progress.finished) return { state: 'covered', progress };
+    if (progress.finished) {
+      await endCovered(planning, backfill);
+      return { state: 'covered', progress };
+    }
     if (defined === undefined) return { state: 'stopped', reason: 'it was cancelled' };
     view.show(backfill.id, progress);
     if ((await planning.queue.workers()) === 0)

@@ -159,11 +159,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
 }
 
 /** All dates that the job asks for by itself; those from `recentFrom` on are looked at more closely. */
-async function rangeOf(
-  ledger: LedgerView,
-  job: Job,
-  nowMs: number,
-): Promise<{ from: string; to: string; recentFrom: string }> {
+async function rangeOf(ledger: LedgerView, job: Job, nowMs: number) {
   const today = microsToDate(nowMs * 1_000);
   const to = addDays(today, 1);
   if (job.dataset === 'metadata') return { from: today, to, recentFrom: today };

@@ -10,7 +10,7 @@ import type { Job } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import { type BackfillDriver, driverOf, stepDefined } from './backfills.ts';
+import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfills.ts';
 import { createLookBacks } from './look-backs.ts';
 import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
 import { createGuard } from './say-once.ts';
@@ -86,8 +86,9 @@ export function createScheduler(options: SchedulerOptions) {
         const progress = await stepDefined(options, driver, signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
         onEvent?.({ kind: 'backfill', id, progress });
-        const { finished, done, failed } = progress;
-        if (finished) log.info({ backfill: id, done, failed }, 'backfill is covered');
+        if (!progress.finished) return;
+        await endCovered(options, backfill);
+        log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');
       });
     }
   }

@@ -131,8 +131,7 @@ function requestsOf({ requests, nowMs }: FleetSeen): FleetAnswer['requests'] {
   const lastMs = Math.floor(nowMs / REQUEST_SLICE_MS) * REQUEST_SLICE_MS;
   return Array.from({ length: REQUEST_SLICES }, (_, index) => {
     const fromMs = lastMs - (REQUEST_SLICES - 1 - index) * REQUEST_SLICE_MS;
-    const { requests: all = 0, limited = 0, retries = 0, errors = 0 } = known.get(fromMs) ?? {};
-    return { fromMs, requests: all, rateLimited: limited, retries, errors };
+    return known.get(fromMs) ?? { fromMs, requests: 0, limited: 0, retries: 0, errors: 0 };
   });
 }
 
@@ -142,12 +141,10 @@ function backfillOf(backfill: Backfill, seen: FleetSeen): FleetAnswer['backfills
   const isMoving = fact !== undefined && !paused && agoMs < FRESH_MS;
   return {
     ...{ id, job, from, to, vessels, paused, createdAt },
-    due: fact?.due ?? null,
-    done: fact?.done ?? null,
-    failed: fact?.failed ?? null,
-    queued: paused ? null : (fact?.queued ?? null),
-    vesselDaysPerHour: isMoving ? fact.vesselDaysPerHour : null,
-    secondsLeft: isMoving ? fact.secondsLeft : null,
+    ...{ due: null, done: null, failed: null, queued: null, vesselDaysPerHour: null, secondsLeft: null },
+    ...fact,
+    ...(paused && { queued: null }),
+    ...(!isMoving && { vesselDaysPerHour: null, secondsLeft: null }),
   };
 }
 

@@ -50,10 +50,7 @@ export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
 }
 
 /** Throws ConfigError `unknown-job`, and WebError 404 `no-such-vessel`, `no-such-date`, saying what was expected. */
-function dayOf(
-  jobs: readonly Job[],
-  { job: name, vessel, date }: VesselDay,
-): { readonly job: Job; readonly day: VesselDay } {
+function dayOf(jobs: readonly Job[], { job: name, vessel, date }: VesselDay) {
   const job = jobNamed(jobs, name);
   const fault = (code: string, text: string, what: string, expected: string) =>
     new WebError(404, code, `'${shortName(text)}' is no ${what}: expected ${expected}`);

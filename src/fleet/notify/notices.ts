@@ -87,10 +87,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   let delayMs: number = RETRY_MS[0];
 
   /** Undefined: somebody else has written. */
-  async function write(
-    notices: Notices,
-    { version: before }: FoundNotices,
-  ): Promise<FoundNotices | undefined> {
+  async function write(notices: Notices, { version: before }: FoundNotices) {
     const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);
     return version === undefined ? undefined : { notices, version };
   }

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
+import type { WebhookSettings } from '../../runtime/config/derived-settings.ts';
 import type { Change } from './cause-changes.ts';
 
 /** As it is kept until it has arrived. */
@@ -15,15 +16,16 @@ export interface Message {
   readonly isTest?: boolean;
 }
 
-/** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
-type MessageFormat = 'json' | 'text';
-
 /** Of each change; the rest is counted. */
 const MEMBERS_SHOWN = 20;
 const WORDS = { begun: '🔴', more: '🔴', over: '🟢' } as const;
 
 /** The body of a message about the deployment of that name. */
-export function bodyOf({ id, at, changes, isTest }: Message, name: string, format: MessageFormat): string {
+export function bodyOf(
+  { id, at, changes, isTest }: Message,
+  name: string,
+  format: WebhookSettings['format'],
+): string {
   const lines = changes.map(({ what, text }) => `${WORDS[what]} ${cleanMessage(text)}`);
   if (isTest) lines.push('This is a test: messages arrive here.');
   const text = [`vessel-export (${name})`, ...lines].join('\n');
@@ -44,13 +46,6 @@ export function bodyOf({ id, at, changes, isTest }: Message, name: string, forma
       more: Math.max(0, members.length - MEMBERS_SHOWN),
     })),
   });
-}
-
-export interface WebhookSettings {
-  readonly url: string;
-  readonly secret?: string | undefined;
-  readonly format: MessageFormat;
-  readonly name: string;
 }
 
 export type Webhook = ReturnType<typeof createWebhook>;

@@ -18,8 +18,11 @@ export interface Config {
 }
 
 const SERVICE_SETTINGS = [
-  ...(['QUERY_BASE_URL', 'QUERY_AUTH_URL', 'QUERY_CLIENT_ID', 'QUERY_CLIENT_SECRET'] as const),
-];
+  'QUERY_BASE_URL',
+  'QUERY_AUTH_URL',
+  'QUERY_CLIENT_ID',
+  'QUERY_CLIENT_SECRET',
+] as const;
 
 /** A Config for looking at the lake: what is needed to ask the service may be missing. */
 export interface LakeConfig extends Pick<Config, 'jobs'> {

@@ -163,9 +163,10 @@ export function createMetrics(sources: MetricSources) {
 
 /** Gauges whose values are looked up when somebody asks for them. */
 function readOnScrape(sources: MetricSources, registers: Registry[]): void {
-  const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>) =>
+  type Collect = (gauge: Gauge) => void | Promise<void>;
+  const gauge = (name: string, help: string, collect: Collect, labelNames: string[] = []) =>
     new Gauge({
-      ...{ name: PREFIX + name, help, registers },
+      ...{ name: PREFIX + name, help, labelNames, registers },
       collect() {
         return collect(this);
       },
@@ -185,13 +186,10 @@ function readOnScrape(sources: MetricSources, registers: Registry[]): void {
   });
   const writesHelp = '1 while Redis is in reach and takes writes; 0 while it is not, or is full or read-only';
   gauge('redis_takes_writes', writesHelp, async (own) => own.set((await sources.takesWrites()) ? 1 : 0));
-  new Gauge({
-    ...{ name: `${PREFIX}queue_vessel_days`, help: 'vessel-days in the queue by state', registers },
-    labelNames: ['state'],
-    async collect() {
-      const depth = Object.entries(await sources.depth());
-      this.reset();
-      for (const [state, count] of depth) this.set({ state }, count);
-    },
-  });
+  const readDepth: Collect = async (own) => {
+    const depth = Object.entries(await sources.depth());
+    own.reset();
+    for (const [state, count] of depth) own.set({ state }, count);
+  };
+  gauge('queue_vessel_days', 'vessel-days in the queue by state', readDepth, ['state']);
 }

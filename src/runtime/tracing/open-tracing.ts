@@ -19,10 +19,9 @@ import { readTraceContext } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { TracingSettings } from '../config/derived-settings.ts';
-import { contextOf, createContexts } from './contexts.ts';
 import type { QueueTracing } from './queue-telemetry.ts';
 import { createSpanSender } from './span-sender.ts';
-import { createSpans, traceEncoder, traceStore } from './spans.ts';
+import { contextOf, createContexts, createSpans, traceEncoder, traceStore } from './spans.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -8,16 +8,7 @@ import {
   VesselExportError,
 } from '../../core/errors.ts';
 import { isInClear, isLoopbackHost } from '../../core/model/web-address.ts';
-
-export interface ProviderSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string;
-  readonly nameClaim: string;
-  readonly groupsClaim: string;
-  readonly redirectUri: string;
-}
+import type { ProviderSettings } from '../../runtime/config/derived-settings.ts';
 
 /** What a browser keeps between the way to the provider and back. */
 interface SignInFlow {
@@ -115,11 +106,7 @@ function expectHttps(metadata: client.ServerMetadata, { issuer }: ProviderSettin
 type FaultKind = 'provider-wrong' | 'sign-in-invalid';
 
 /** `kind`: what it is where the provider has answered. */
-function faultOf(
-  error: unknown,
-  { issuer, clientSecret }: ProviderSettings,
-  kind: FaultKind,
-): VesselExportError {
+function faultOf(error: unknown, { issuer, clientSecret }: ProviderSettings, kind: FaultKind) {
   const causes: unknown[] = [];
   for (let one = error; one instanceof Error; one = one.cause) causes.push(one);
   const ours = causes.find((one) => one instanceof VesselExportError);

@@ -122,10 +122,7 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
 }
 
 /** Those of what is set. Which groups may do what is part of the provider's: it is what its sessions say. */
-async function deriveKeys(
-  { readPassword, actPassword, named }: WebAccess,
-  lake: string,
-): Promise<ReadonlyMap<Key, Buffer>> {
+async function deriveKeys({ readPassword, actPassword, named }: WebAccess, lake: string) {
   const { provider, readGroups, actGroups } = named ?? {};
   const agreed = provider && JSON.stringify([provider.issuer, provider.clientId, readGroups, actGroups]);
   const secrets: readonly [Key, string | undefined, string][] = [
