@@ -1,7 +1,7 @@
 /** The suite in tiers: tests without I/O, and those that talk to real servers. `npm run long` has the rest. */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { unitTests } from './helpers/tiers.ts';
+import { ALONE, unitTests } from './helpers/tiers.ts';
 
 export const shared = defineConfig({
   test: {
@@ -11,29 +11,33 @@ export const shared = defineConfig({
     // Its modules name each other without their endings.
     server: { deps: { inline: ['dt-sql-parser'] } },
     // Bounds on what hangs, not on what is slow: machines are shared. What takes longer names a bound of its own.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 50_000 } },
   },
 });
 
 const unit = unitTests();
+const LONG = ['test/long/**', 'test/browser/coverage-large.test.ts'];
 
 export default defineConfig({
   test: {
     ...shared.test,
+    // Nothing that one does outlasts it, but what those alone do: the others share their modules.
     projects: [
-      // Nothing that one of them does outlasts it, so that they share their modules.
+      { extends: true, test: { name: 'unit', include: unit, exclude: [...ALONE], isolate: false } },
       {
         extends: true,
-        test: { name: 'unit', include: unit, isolate: false },
+        test: {
+          ...{ name: 'integration', include: ['test/**/*.test.ts'], isolate: false },
+          exclude: [...unit, ...ALONE, ...LONG],
+          globalSetup: ['test/helpers/s3-global-setup.ts'],
+        },
       },
       {
         extends: true,
         test: {
-          name: 'integration',
-          include: ['test/**/*.test.ts'],
-          exclude: [...unit, 'test/long/**', 'test/browser/coverage-large.test.ts'],
+          ...{ name: 'alone', include: [...ALONE], exclude: LONG },
           globalSetup: ['test/helpers/s3-global-setup.ts'],
         },
       },

@@ -33,7 +33,7 @@ function settings(): string {
     const { name, meaning, rule, fromFile, optional } = variable;
     const names = fromFile === true ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
     const fallback = variable.fallback && (DEFAULTS[name] ?? `\`${variable.fallback()}\``);
-    return [names, meaning, rule, fallback ?? (optional === true ? 'not set' : '**needed**')];
+    return [names, meaning, rule, fallback ?? (optional === true ? 'not set' : '**required**')];
   });
   return table(['variable', 'meaning', 'expected', 'default'], rows);
 }
@@ -43,7 +43,7 @@ function commands(): string {
     `[\`${name}\`](commands.md#${slug(name)})`,
     description,
   ]);
-  return table(['command', 'does'], rows);
+  return table(['command', 'what it does'], rows);
 }
 
 function commandHelp(): string {
@@ -53,7 +53,7 @@ function commandHelp(): string {
 
 function findings(): string {
   const rows = Object.entries(FINDINGS).map(([name, { means, next }]) => [`\`${name}\``, means, next]);
-  return table(['finding', 'means', 'what to do'], rows);
+  return table(['finding', 'meaning', 'what to do'], rows);
 }
 
 function nextSteps(): string {
@@ -69,7 +69,7 @@ function causes(): string {
     const advice = `[what to do](monitoring-runbook.md#${slug(runbook)})`;
     return [`\`${kind}\``, begins, over, advice];
   });
-  return table(['cause', 'begins', 'is over', ''], rows);
+  return table(['cause', 'begins when', 'ends when', ''], rows);
 }
 
 /** Commands in quotes, as code. */

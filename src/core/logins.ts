@@ -70,80 +70,70 @@ interface LoginRecord {
   acceptedMs?: number;
 }
 
-export class LoginGuard {
-  readonly #options: LoginGuardOptions;
-  readonly #key = randomBytes(32);
-  readonly #pairs: ReturnType<typeof createRecords>;
-  readonly #addresses: ReturnType<typeof createRecords>;
-  readonly #names: ReturnType<typeof createRecords>;
-  #failed = 0;
-  readonly #bound: ReturnType<typeof createLineBound>;
+export function createLoginGuard(options: LoginGuardOptions) {
+  const { where, clock, log, secrets, maxRecords = MAX_RECORDS, onFailure } = options;
+  const key = randomBytes(32);
+  const pairs = createRecords(maxRecords);
+  const addresses = createRecords(maxRecords);
+  const names = createRecords(maxRecords);
+  const bound = createLineBound(clock);
+  let failed = 0;
 
-  constructor(options: LoginGuardOptions) {
-    this.#options = options;
-    this.#bound = createLineBound(options.clock);
-    const { maxRecords = MAX_RECORDS } = options;
-    this.#pairs = createRecords(maxRecords);
-    this.#addresses = createRecords(maxRecords);
-    this.#names = createRecords(maxRecords);
-  }
-
-  /** What `compare` gives is accepted; undefined is a failure. It is not called while the address is locked out. */
-  attempt<T>(address: string, login: Login, compare: () => T | undefined): LoginOutcome<T> {
-    const nowMs = this.#options.clock.monotonicMs();
-    const name = this.#digest(login.name).toString('base64');
-    const pair = `${address} ${name}`;
-    const ofPair = this.#pairs.at(pair, nowMs);
-    const ofAddress = this.#addresses.at(address, nowMs);
-    const addressUntilMs = ofPair.acceptedMs === undefined ? ofAddress.lockedUntilMs : 0;
-    const lockedUntilMs = Math.max(ofPair.lockedUntilMs, addressUntilMs);
-    if (lockedUntilMs > nowMs) {
-      this.#failed += 1;
-      this.#options.onFailure?.('locked');
-      return { state: 'locked', retryAfterSeconds: Math.ceil((lockedUntilMs - nowMs) / 1_000) };
-    }
-    const value = compare();
-    if (value !== undefined) {
-      this.#pairs.keep(pair, { failures: 0, lastMs: nowMs, lockedUntilMs: 0, acceptedMs: nowMs });
-      return { state: 'accepted', value };
-    }
-    const refused = this.#digest(login.secret);
-    if (ofPair.refused === undefined || !timingSafeEqual(ofPair.refused, refused)) {
-      ofPair.refused = refused;
-      const ofName = this.#names.at(name, nowMs);
-      punish(ofName, Number.POSITIVE_INFINITY, nowMs);
-      punish(ofPair, ofName.failures > MANY_FAILURES_OF_NAME ? 1 : FREE_FAILURES, nowMs);
-      punish(ofAddress, FREE_FAILURES_OF_ADDRESS, nowMs);
-      this.#names.keep(name, ofName);
-      this.#pairs.keep(pair, ofPair);
-      this.#addresses.keep(address, ofAddress);
-    }
-    this.#failed += 1;
-    this.#options.onFailure?.('wrong');
-    this.#tell(address, login.name, ofPair, nowMs);
-    return { state: 'wrong' };
-  }
+  /** Equal lengths, and of no use without this process. */
+  const digest = (text: string) => createHmac('sha256', key).update(text).digest();
 
   /** One line a failure that was compared, but a bounded number a minute; never what was tried. */
-  #tell(address: string, name: string, { failures, lockedUntilMs }: LoginRecord, nowMs: number): void {
-    const bound = this.#bound();
-    if (bound === undefined) return;
-    const { where, log, secrets } = this.#options;
-    const fields = {
-      address,
-      name: cleanForeignText(name, secrets, MAX_NAME_CHARS),
-      failures,
-      lockedSeconds: Math.max(0, Math.ceil((lockedUntilMs - nowMs) / 1_000)),
-      failuresSinceStart: this.#failed,
-      ...bound,
-    };
+  function tell(
+    address: string,
+    name: string,
+    { failures, lockedUntilMs }: LoginRecord,
+    nowMs: number,
+  ): void {
+    const omitted = bound();
+    if (omitted === undefined) return;
+    const lockedSeconds = Math.max(0, Math.ceil((lockedUntilMs - nowMs) / 1_000));
+    const shown = cleanForeignText(name, secrets, MAX_NAME_CHARS);
+    const fields = { address, name: shown, failures, lockedSeconds, failuresSinceStart: failed, ...omitted };
     log.warn(fields, `a login failed at ${where}`);
   }
 
-  /** Equal lengths, and of no use without this process. */
-  #digest(text: string): Buffer {
-    return createHmac('sha256', this.#key).update(text).digest();
-  }
+  return {
+    /** What `compare` gives is accepted; undefined is a failure. It is not called while the address is locked out. */
+    attempt<T>(address: string, login: Login, compare: () => T | undefined): LoginOutcome<T> {
+      const nowMs = clock.monotonicMs();
+      const name = digest(login.name).toString('base64');
+      const pair = `${address} ${name}`;
+      const ofPair = pairs.at(pair, nowMs);
+      const ofAddress = addresses.at(address, nowMs);
+      const addressUntilMs = ofPair.acceptedMs === undefined ? ofAddress.lockedUntilMs : 0;
+      const lockedUntilMs = Math.max(ofPair.lockedUntilMs, addressUntilMs);
+      if (lockedUntilMs > nowMs) {
+        failed += 1;
+        onFailure?.('locked');
+        return { state: 'locked', retryAfterSeconds: Math.ceil((lockedUntilMs - nowMs) / 1_000) };
+      }
+      const value = compare();
+      if (value !== undefined) {
+        pairs.keep(pair, { failures: 0, lastMs: nowMs, lockedUntilMs: 0, acceptedMs: nowMs });
+        return { state: 'accepted', value };
+      }
+      const refused = digest(login.secret);
+      if (ofPair.refused === undefined || !timingSafeEqual(ofPair.refused, refused)) {
+        ofPair.refused = refused;
+        const ofName = names.at(name, nowMs);
+        punish(ofName, Number.POSITIVE_INFINITY, nowMs);
+        punish(ofPair, ofName.failures > MANY_FAILURES_OF_NAME ? 1 : FREE_FAILURES, nowMs);
+        punish(ofAddress, FREE_FAILURES_OF_ADDRESS, nowMs);
+        names.keep(name, ofName);
+        pairs.keep(pair, ofPair);
+        addresses.keep(address, ofAddress);
+      }
+      failed += 1;
+      onFailure?.('wrong');
+      tell(address, login.name, ofPair, nowMs);
+      return { state: 'wrong' };
+    },
+  };
 }
 
 function punish(record: LoginRecord, free: number, nowMs: number): void {

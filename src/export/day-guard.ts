@@ -19,7 +19,10 @@ export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) 
 export async function openShrinkGuard(asked: AskedDay): Promise<ShrinkGuard> {
   const { ports, task, claim, previous, series } = asked;
   if (task.allowShrink) return () => {};
-  const detail = await (previous ? claim.readDetail(previous) : unnamedDetail(ports.store, claim));
+  // Where somebody has removed the receipt, the detail that is left beside the object says what the day has.
+  const isUnnamed = previous === undefined && (await unnamedObject(ports.store, claim)) !== undefined;
+  const unnamed = isUnnamed ? await readUnnamedDetail(ports.store, claim.day) : undefined;
+  const detail = previous ? await claim.readDetail(previous) : unnamed;
   if (previous === undefined && detail === undefined) return () => {};
   const bySeries = detail && seriesTotals(detail.ours);
   const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
@@ -33,12 +36,6 @@ export async function openShrinkGuard(asked: AskedDay): Promise<ShrinkGuard> {
       candidate: { total: counts.total(), bySeries: totalsOf(counts) },
       totalsSha256: source?.totalsSha256,
     });
-}
-
-/** Where somebody has removed the receipt: the detail that is left beside the object says what the day has. */
-async function unnamedDetail(store: ObjectStore, claim: Claim) {
-  const isThere = (await unnamedObject(store, claim)) !== undefined;
-  return isThere ? await readUnnamedDetail(store, claim.day) : undefined;
 }
 
 /** The object of a day without a receipt, where there is one. */

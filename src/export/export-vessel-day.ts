@@ -22,8 +22,8 @@ import { CountsDisagreeError } from '../core/proof/compare-counts.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { type Inheritance, takeClaim } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger/ledger.ts';
+import { removeNote } from '../lake/notes.ts';
 import { acknowledgePublished } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
@@ -85,7 +85,8 @@ async function claimDay(
     if (outcome.status === 'published') ports.lastPublished.onPublished(outcome.receipt);
     return outcome;
   } catch (error) {
-    const reason = signal.aborted || claim.signal.aborted ? abortReason(signal, claim.signal) : error;
+    const stopped = signal.reason instanceof VesselExportError ? signal.reason : new CancelledError();
+    const reason = claim.signal.aborted ? claim.signal.reason : signal.aborted ? stopped : error;
     await endAttempt(ports, claim, reason);
     throw reason;
   }
@@ -93,23 +94,10 @@ async function claimDay(
 
 /** Is there nothing to do but to leave the published day alone? */
 function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
-  return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
-}
-
-/** A day that was published since it was compared is not what was to be replaced. */
-function isForced({ force, compared }: ExportTask, receipt: Receipt): boolean {
-  return force && (compared === undefined || compared.epoch === receipt.epoch);
-}
-
-/** The receipt can be read: if the day has failed since it could not, that is over. */
-async function forgetUnreadable({ store }: ExportPorts, day: VesselDay): Promise<void> {
-  const note = await unlessDamaged(readNote(store, day));
-  if (note !== undefined && isOvertaken(note, { finishedAt: '' })) await store.remove(noteKey(day));
-}
-
-function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
-  if (fenced.aborted) return fenced.reason;
-  return signal.reason instanceof VesselExportError ? signal.reason : new CancelledError();
+  const { job, settingsHash, force, compared } = task;
+  // A day that was published since it was compared is not what was to be replaced.
+  const isForced = force && (compared === undefined || compared.epoch === receipt?.epoch);
+  return receipt !== undefined && !isForced && isAsAsked(job, settingsHash, receipt);
 }
 
 /** A vessel-day that this process has claimed. */
@@ -130,7 +118,8 @@ async function finishDay(claimed: OwnDay): Promise<ExportOutcome> {
     sealedBefore && !draft ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const previous = acknowledged ?? inheritance.receipt;
   if (isDone(task, previous)) {
-    await forgetUnreadable(ports, claim.day);
+    // The receipt can be read: if the day has failed since it could not, that is over.
+    await removeNote(ports.store, claim.day, (note) => isOvertaken(note, { finishedAt: '' }));
     await claim.finish(previous);
     return { status: 'done', receipt: previous };
   }
@@ -187,7 +176,8 @@ async function exportReadings(
       const receipt = await publishDay({ ports, task, claim }, sealed);
       return { status: 'published', receipt, resumed: resume !== undefined };
     } catch (error) {
-      if (!isCuredByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;
+      const isCured = CURED_BY_CLEAN_START.some((kind) => error instanceof kind);
+      if (!isCured || cleanStarts === 1 || signal.aborted) throw error;
       ports.log.warn({ vesselDay: formatVesselDay(task.day), reason: messageOf(error) }, 'starting clean');
       previous = await claim.lookAgain();
       [resume, prefetched] = [undefined, undefined];
@@ -195,11 +185,8 @@ async function exportReadings(
   }
 }
 
-/** May a clean start, with the source asked again, cure this? */
-function isCuredByCleanStart(error: unknown): boolean {
-  const errors = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
-  return errors.some((kind) => error instanceof kind);
-}
+/** A clean start, with the source asked again, may cure these. */
+const CURED_BY_CLEAN_START = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
 
 /** Leave the lake as the next attempt needs it. */
 async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Promise<void> {

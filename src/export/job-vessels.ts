@@ -15,23 +15,20 @@ export interface JobVessels {
   readonly troubles: readonly VesselTrouble[];
 }
 
-const NO_TROUBLE = { unlisted: new Set<string>(), troubles: [] };
-
-type VesselPorts = Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>;
-
 /** Troubles that are logged one by one; the rest is counted. */
 const SAID_AT_MOST = 20;
 
 /** The vessels `asked` for, else the job's own for days up to `to`. Throws RetriableError `no-vessels`. */
 export async function findVessels(
-  ports: VesselPorts,
+  ports: Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>,
   job: Job,
   { vessels: asked, to }: { readonly vessels: readonly string[]; readonly to: string },
   signal: AbortSignal,
   stats: RequestStats = createRequestStats(),
 ): Promise<JobVessels> {
-  if (asked.length > 0) return { ...NO_TROUBLE, vessels: asked };
-  if (!('discover' in job.vessels)) return { ...NO_TROUBLE, vessels: job.vessels };
+  const allOf = (vessels: readonly string[]) => ({ vessels, unlisted: new Set<string>(), troubles: [] });
+  if (asked.length > 0) return allOf(asked);
+  if (!('discover' in job.vessels)) return allOf(job.vessels);
   const { vessels, malformed } = await discoverVessels(ports, job.vessels.discover, signal, stats);
   const tomorrow = addDays(microsToDate(ports.clock.nowMs() * 1_000), 1);
   const ends = [...new Set([to < tomorrow ? to : tomorrow, tomorrow])];

@@ -1,7 +1,4 @@
-/**
- * Metadata: one row per series, as of the day of capture. The service keeps no history, so a snapshot is
- * written only when it differs from the last, and days that are over are never made up.
- */
+/** Metadata, a row a series. The service keeps no history: a snapshot is written when it differs from the last, and only on its day. */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
@@ -40,7 +37,7 @@ export async function takeSnapshot(claimed: ClaimedDay, signal: AbortSignal): Pr
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
   ]);
   await stepDone(ports, task, 'fetched');
-  if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
+  if (!task.force && equalsSnapshot(task, group.body, footer)) {
     await markSnapshot(ports.store, day, task.captures ?? []);
     // It was taken: whatever has failed or waited before is over.
     await ports.store.remove(noteKey(day));
@@ -76,14 +73,14 @@ export async function takeSnapshot(claimed: ClaimedDay, signal: AbortSignal): Pr
 
 /** The same data gives the same bytes, so equal digests mean an equal snapshot. */
 function equalsSnapshot(
-  last: Receipt | undefined,
-  settingsHash: string,
+  { lastSnapshot, settingsHash }: ExportTask,
   body: Uint8Array,
   footer: Uint8Array,
 ): boolean {
-  if (last?.object === undefined || last.object === null || last.settingsHash !== settingsHash) return false;
+  if (!lastSnapshot?.object || lastSnapshot.settingsHash !== settingsHash) return false;
+  const [part, ...others] = lastSnapshot.object.parts;
   const whole = hash('sha256', Buffer.concat([Buffer.from('PAR1'), body, footer]));
-  return last.object.parts.length === 1 && last.object.parts[0]?.sha256 === whole;
+  return others.length === 0 && part?.sha256 === whole;
 }
 
 /** What today's snapshot of a vessel is compared with, and the days on which it was taken before. */

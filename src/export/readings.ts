@@ -14,7 +14,7 @@ import {
 } from '../core/model/index.ts';
 import { createMeasurementRowGroups } from '../parquet/write/index.ts';
 import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';
-import { createReadingDecoder } from '../source/decode/index.ts';
+import { createReadingDecoder } from '../source/decode/reading-decoder.ts';
 import type { RetryScope } from '../source/fetch/retry.ts';
 import { askInSlices } from '../source/slices.ts';
 import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';
@@ -28,7 +28,6 @@ interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;
 }
 
-/** The stages of raw readings. */
 export function openReadings(options: StagesOptions) {
   const { context, series, ports } = options;
   const dictionary = createSeriesDictionary();

@@ -1,14 +1,5 @@
 /** Step 8: the last part of a day's upload, what publishing it will change in the job's table, and the draft of its receipt. */
-import type {
-  DayCounts,
-  FewerSeriesWarning,
-  Proof,
-  Receipt,
-  ReceiptDraft,
-  SealedDay,
-  SeriesWarning,
-  Tally,
-} from '../core/model/index.ts';
+import type { DayCounts, Receipt, ReceiptDraft, SealedDay, Tally } from '../core/model/index.ts';
 import { FORMAT_VERSION, microsToIso } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import type { Claim } from '../lake/claims/claim.ts';
@@ -18,7 +9,7 @@ import type { PartUpload } from '../lake/publish/parts.ts';
 import { publishSealed } from '../lake/publish/publish.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
-import { holdsParts } from '../store/uploaded-parts.ts';
+import { holdsParts, sizeOf } from '../store/store.ts';
 import { type DayAttempt, tallyOf } from './day-attempt.ts';
 import { type ClaimedDay, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import type { SourceCounts } from './source-answers.ts';
@@ -35,10 +26,11 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
     signal: attempt.context.signal,
   });
   await stepDone(ports, task, 'uploaded');
+  const { idOf } = series;
   const detail = packDetail({
     ours: counts,
     source: source?.counts ?? null,
-    series: series.idOf,
+    series: idOf,
     select: job.select,
   });
   return {
@@ -109,8 +101,7 @@ async function finishTableFile(ports: ExportPorts, options: FinishOptions, since
     const { object, table } = previous;
     return { upload: null, parts: [], table: null, kept: { object, ...(table && { table }) } };
   }
-  const sizeBytes = parts.parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-  const add = { key: upload.key, sizeBytes, modifiedMs: ports.clock.nowMs(), stats };
+  const add = { key: upload.key, sizeBytes: sizeOf(parts.parts), modifiedMs: ports.clock.nowMs(), stats };
   return { upload, parts: [...parts.parts], table: { remove, add, since } };
 }
 
@@ -132,33 +123,28 @@ async function isUnchanged(
   });
 }
 
-interface DraftFacts {
-  readonly rows: number;
+interface DraftFacts extends Pick<Receipt, 'rows' | 'proof' | 'source'> {
+  readonly remark: Receipt['remark'];
+  readonly warnings: Receipt['warnings'];
   /** The selection. */
   readonly series: Pick<ResolvedSeries, 'idOf' | 'unmatched'>;
-  readonly remark: FewerSeriesWarning | undefined;
-  readonly warnings: readonly SeriesWarning[];
   /** Undefined for metadata, whose rows are not readings. */
   readonly counts: DayCounts | undefined;
-  readonly proof: Proof;
   readonly destination: Destination;
   readonly kept: Finished['kept'];
   readonly detailSha256: string | null;
-  readonly source: Receipt['source'];
   readonly tally: Tally;
 }
 
 /** The receipt that a sealed day will have, but for who finishes it and when. */
 export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftFacts): ReceiptDraft {
-  const { day, job } = task;
-  const { rows, series, remark, warnings, counts, kept, detailSha256, tally } = facts;
+  const { day, job, settingsHash } = task;
+  const { rows, proof, series, source, remark, warnings = [], counts, kept, detailSha256 } = facts;
   const { upload, parts } = facts.destination;
   const span = counts?.span();
   return {
     receiptVersion: 1,
-    ...{ job: day.job, vessel: day.vessel, date: day.date, dataset: job.dataset },
-    ...{ settingsHash: task.settingsHash, proof: facts.proof },
-    rows,
+    ...{ job: day.job, vessel: day.vessel, date: day.date, dataset: job.dataset, settingsHash, proof, rows },
     series: counts?.seriesCount() ?? rows,
     selectedSeries: series.idOf.size,
     selectHash: selectHash(job),
@@ -170,25 +156,22 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     object: upload
       ? {
           key: upload.key,
-          sizeBytes: parts.reduce((sum, part) => sum + part.sizeBytes, 0),
+          sizeBytes: sizeOf(parts),
           upload: upload.nonce,
           parts: parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
         }
       : (kept?.object ?? null),
     ...(kept?.table && { table: kept.table }),
     detail: detailSha256 === null ? null : { key: detailKey(day), sha256: detailSha256 },
-    source: facts.source,
-    sourceUrl: ports.sourceUrl,
+    ...{ source, sourceUrl: ports.sourceUrl },
     ...(remark && { remark }),
     ...(warnings.length > 0 && { warnings }),
-    apiVersion: ports.apiVersion,
-    formatVersion: FORMAT_VERSION,
-    pages: tally.pages,
-    requests: tally.requests,
-    retries: tally.retries,
-    clippedRows: tally.clippedRows,
-    startedAt: tally.startedAt,
-    version: ports.version,
+    ...{
+      apiVersion: ports.apiVersion,
+      formatVersion: FORMAT_VERSION,
+      ...facts.tally,
+      version: ports.version,
+    },
     ...(task.unlisted && { unlisted: true }),
   };
 }

@@ -40,17 +40,15 @@ async function guardOptional(asked: AskedDay): Promise<void> {
   const last = await lastReceipt(asked);
   // Of another `select` the series are compared, which expressions they came by is not known.
   if (last === undefined || !hasSameSelect(task, last)) return;
-  const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
+  // Receipts of older versions do not say which expressions matched.
+  const { selectHash, unmatchedExpressions = [] } = last;
+  const hadSeries = (expression: string) =>
+    !unmatchedExpressions.includes(task.job.select.indexOf(expression));
+  const lost = selectHash === undefined ? [] : unmatched.filter(hadSeries);
   if (lost.length === 0) return;
   const named = lost.map((expression) => `'${shortName(expression)}'`).join(', ');
   const text = `${formatVesselDay(task.day)}: optional ${named} matches no series, but did for ${last.date}, the vessel's last published day; check what the credentials may read. If they are gone for good, 'run --allow-shrink' publishes the day without them, and the days after it follow`;
   throw new RetriableError('no-series', text);
-}
-
-/** Receipts of older versions do not say which expressions matched. */
-function hadSeries({ job }: ExportTask, last: Receipt, expression: string): boolean {
-  if (last.selectHash === undefined) return false;
-  return last.unmatchedExpressions?.includes(job.select.indexOf(expression)) !== true;
 }
 
 async function warnOfOthers(asked: AskedDay): Promise<SeriesWarning[]> {

@@ -13,7 +13,7 @@ import { firstThree } from '../core/proof/day-totals.ts';
 import { createStatisticsRowGroups } from '../parquet/write/index.ts';
 import { repeatedResult, UnknownSeriesError } from '../source/answer-faults.ts';
 import { type SourceContext, seriesName } from '../source/context.ts';
-import { parseInt64Text } from '../source/decode/index.ts';
+import { parseInt64Text } from '../source/decode/number-lexeme.ts';
 import { idExpressions } from '../source/series.ts';
 import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
 import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';
@@ -153,12 +153,7 @@ const OF_ANY: ReadonlySet<string> = new Set(['count', 'first_time', 'last_time',
 
 /** Readings from which on an aggregation of numbers is defined, where that is more than one. */
 const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
-  avg: 2,
-  integral: 2,
-  stddev: 2,
-  var: 2,
-  skewness: 3,
-  kurtosis: 4,
+  ...{ avg: 2, integral: 2, stddev: 2, var: 2, skewness: 3, kurtosis: 4 },
 };
 
 /** Aggregations that need readings which differ. */

@@ -71,7 +71,7 @@ export function createHoldWatch(options: HoldWatchOptions) {
     ownFault = undefined;
     if (!(await hold.lift())) return;
     markedFault = undefined;
-    log.info({ code: marker?.code }, 'the fault has passed: the queue goes on');
+    log.info({ code: marker?.code }, 'the fault has passed: the queue continues');
   }
 
   return {

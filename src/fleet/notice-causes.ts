@@ -73,9 +73,9 @@ const NAMED = 5;
 export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
   hold: {
     begins: 'the queue is [on hold](glossary.md#hold)',
-    over: 'it goes on',
+    over: 'it continues',
     runbook: 'VesselExportOnHold',
-    end: 'the queue goes on',
+    end: 'the queue continues',
     find({ hold }) {
       if (typeof hold === 'string') return hold;
       return found(hold.code, `the queue is on hold, and nothing is exported: ${describeHold(hold)}`);
@@ -83,17 +83,17 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
   },
   backfill: {
     begins:
-      'a [backfill](glossary.md#backfill) has not been able to go on for 15 minutes, other than for a hold or a lake out of reach',
-    over: 'all of them go on, are paused or cancelled',
+      'a [backfill](glossary.md#backfill) could not continue for 15 minutes, for another reason than a hold or an unreachable lake',
+    over: 'all of them continue, are paused or cancelled',
     runbook: 'VesselExportBackfillStuck',
-    end: 'no backfill is stuck any more',
+    end: 'all backfills continue',
     settlesMs: 15 * MINUTE_MS,
     find({ hold, isUnplanned, stuckBackfills: stuck }) {
       // A hold, or a lake that nothing can be planned for, is why.
       if (stuck === undefined || hold !== 'none' || isUnplanned) return 'unknown';
       return foundEach(
         [...stuck],
-        'backfills cannot go on',
+        'backfills cannot continue',
         ([id]) => id,
         ([id, reason]) => `${id}: ${reason}`,
       );
@@ -103,13 +103,13 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
 
 export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   'not-planned': {
-    begins: 'a job with a schedule has not been looked at for 15 minutes, be it for want of Redis',
-    over: 'it is',
+    begins: 'a job with a schedule has not been planned for 15 minutes, for whatever reason',
+    over: 'it is planned',
     runbook: 'VesselExportNotPlanned',
     end: 'it is planned again',
     find({ job, nowMs, plannedAgoMs, plannableMs }) {
       if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return 'none';
-      // It is over when it was planned, and not because somebody else leads or the queue goes on.
+      // It is over when it was planned, and not because somebody else leads or the queue continues.
       const idleMs = Math.min(plannedAgoMs, plannableMs);
       if (idleMs < NOT_PLANNED_MS) return 'unknown';
       const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
@@ -117,14 +117,14 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     },
   },
   failed: {
-    begins: 'a vessel-day failed for good; each further one is told once',
-    over: 'all of them are published, whoever did that',
+    begins: 'a vessel-day failed for good; each further one is reported once',
+    over: 'all of them are published, by any process',
     runbook: 'VesselExportDaysFailed',
     end: 'no vessel-day is failed any more',
     find: ({ job, troubles }) => troubled(job, troubles?.failed, 'failed for good'),
   },
   refused: {
-    begins: 'a vessel-day [would shrink](glossary.md#shrink), by a night or by a look-back',
+    begins: 'a vessel-day [would shrink](glossary.md#shrink), as a night or a look-back found',
     over: 'it is published, or a look-back finds that it loses nothing',
     runbook: 'VesselExportDaysRefused',
     end: 'no vessel-day is refused any more',
@@ -133,10 +133,10 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   },
   'fewer-series': {
     begins:
-      "a vessel has [fewer series than before](receipts.md#fewer-series-than-before) and its day is published; or series that are [another vessel's](receipts.md#series-of-another-vessel) were left out",
-    over: 'the series are back, or it is accepted',
+      "a vessel's day is published with [fewer series than before](receipts.md#fewer-series-than-before), or without series that are [another vessel's](receipts.md#series-of-another-vessel)",
+    over: 'the series are back, or the warning is accepted',
     runbook: 'VesselExportSeriesMissing',
-    end: 'no vessel has fewer series any more that nobody has accepted',
+    end: 'no vessel has fewer series without acceptance any more',
     find({ heard: { warned }, plannedAgoMs }) {
       // The receipts that warnings stand in are read when the job is planned.
       if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
@@ -151,19 +151,19 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   },
   discovery: {
     begins:
-      '[discovery](jobs-and-settings.md#discovery) left out a vessel that was exported in the last days, or named one by what is no IMO number; each further one is told once',
-    over: 'it names them, or they are taken to have left',
+      '[discovery](jobs-and-settings.md#discovery) left out a vessel that was exported in the last days, or returned a malformed IMO number; each further vessel is reported once',
+    over: 'it returns them, or they count as having left',
     runbook: 'VesselExportVesselsUnsettled',
-    end: 'discovery names every vessel, or those that it left out are taken to have left',
+    end: 'discovery returns every vessel, or those that it left out count as having left',
     find({ heard: { discovered } }) {
       if (discovered === undefined) return 'unknown';
       const say = ({ vessel, message }: VesselTrouble) => `${vessel}: ${message}`;
-      return foundEach(discovered.troubles, 'not as the vessels were before', vesselOf, say);
+      return foundEach(discovered.troubles, 'discovery differs from before', vesselOf, say);
     },
   },
   snapshots: {
     begins:
-      'the UTC day on which a schedule of metadata last fired has passed without the snapshot of a vessel',
+      'the UTC day of the last firing of a metadata schedule has passed without the snapshot of a vessel',
     over: 'they are taken again',
     runbook: 'VesselExportSnapshotsStopped',
     end: 'snapshots are taken again',
@@ -181,10 +181,10 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     },
   },
   'look-back': {
-    begins: `${LOOK_BACK_FAILS} look-backs of a job failed one after the other, other than for a hold`,
-    over: 'one has ended',
+    begins: `${LOOK_BACK_FAILS} consecutive look-backs of a job failed, for another reason than a hold`,
+    over: 'one succeeds',
     runbook: 'VesselExportLookBackFails',
-    end: 'a look-back has ended again',
+    end: 'a look-back has succeeded again',
     find({ job, hold, heard: { 'looked-back': lookBack, 'look-back-failed': fails } }) {
       if (job.reconcile === undefined) return 'none';
       if (fails === undefined) return lookBack === undefined ? 'unknown' : 'none';
@@ -194,15 +194,15 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   },
   'not-compared': {
     begins:
-      'a look-back could not compare what is published: the source gave no counts, or such as contradict themselves, or a receipt cannot be read',
-    over: 'the next one could',
+      'a look-back could not compare published days: the source gave no counts or contradictory ones, or a receipt cannot be read',
+    over: 'the next one can',
     runbook: 'VesselExportNotCompared',
     end: 'the last look-back could compare everything',
     find({ job, heard: { 'looked-back': lookBack } }) {
       if (job.reconcile === undefined) return 'none';
       if (lookBack === undefined) return 'unknown';
       const { uncompared, to } = lookBack;
-      const text = `whether published days have changed is not known, by the look-back of ${to}`;
+      const text = `the look-back of ${to} could not find out whether published days have changed`;
       return foundEach(
         uncompared,
         text,
@@ -213,7 +213,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   },
   'late-data': {
     begins: 'a look-back found more than `NOTIFY_LATE_DAYS` changed vessel-days',
-    over: 'the next one did not',
+    over: 'the next one does not',
     runbook: 'VesselExportLateData',
     end: 'the last look-back found no more late data than usual',
     find({ job, heard: { 'looked-back': lookBack }, lateDays }) {
@@ -221,15 +221,16 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       if (lookBack === undefined) return 'unknown';
       const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
-      const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
+      const text = `the look-back of ${to} found late readings for ${vesselDays(changed)}; they are exported again`;
       return changed <= lateDays ? 'none' : found(to, text);
     },
   },
   night: {
-    begins: 'by `NOTIFY_NIGHT_BY` (12:00 UTC) a day before is not whole; each further such day is told once',
-    over: 'all of them are',
+    begins:
+      'at `NOTIFY_NIGHT_BY` (12:00 UTC) an earlier day is not complete; each further day is reported once',
+    over: 'all of them are complete',
     runbook: 'VesselExportNightNotWhole',
-    end: 'the nights are whole',
+    end: 'all nights are complete',
     // The failed set is looked at once a minute: what is missing may stand there by now, and is told as that.
     settlesMs: 2 * MINUTE_MS,
     find(facts) {

@@ -121,7 +121,10 @@ async function readHoles(
   const { vessels, isPublished } = range;
   const dates = datesBetween(range.from, range.to);
   const holes = new DayMap<true>();
-  const ends = vessels.map((vessel) => endBefore(dates, startOfVessel(vessel)));
+  const ends = vessels.map((vessel) => {
+    const start = startOfVessel(vessel);
+    return dates.filter((date) => date < start).length;
+  });
   const openAt = (index: (row: number) => number) =>
     new Set(
       vessels.filter((vessel, row) => {
@@ -152,15 +155,7 @@ async function readHoles(
   return holes;
 }
 
-function endBefore(dates: readonly string[], date: string): number {
-  const index = dates.findIndex((each) => each >= date);
-  return index === -1 ? dates.length : index;
-}
-
-/**
- * How many days away from the range each of these vessels has its nearest published day, as far as a hole may reach;
- * days from its `limit` on do not count.
- */
+/** How many days from the range each vessel's nearest published day is, as far as a hole may reach; none from its `limit` on. */
 async function distances(
   store: ObjectStore,
   job: string,
@@ -181,10 +176,7 @@ async function distances(
   return found;
 }
 
-/**
- * A snapshot that equals the last leaves no receipt, and one of a day that is over can't be taken any more. Missing are
- * those that were asked for since the last that is known to have been taken.
- */
+/** Missing are those asked for since the last that is known to have been taken: an equal one leaves no receipt. */
 async function readAskedSnapshots(
   { store, clock }: AskedPorts,
   job: Job,

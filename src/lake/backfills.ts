@@ -1,7 +1,4 @@
-/**
- * Definitions of backfills. They are kept in the lake, beside the ledger that says how far they are, so that a
- * queue that was lost costs nothing but time: `_backfills/<id>.json`, gone once the range is covered.
- */
+/** Definitions of backfills, kept in the lake so that a lost queue costs nothing but time: gone once the range is covered. */
 import { createHash } from 'node:crypto';
 import { DataError } from '../core/errors.ts';
 import type { VesselDay } from '../core/model/index.ts';
@@ -53,10 +50,7 @@ async function readVersion(store: ObjectStore, id: string) {
   );
 }
 
-/**
- * Every backfill that is not covered yet, the oldest first. `onDamaged` is told of files that are none; without it the
- * first one's DataError is thrown.
- */
+/** Every backfill that is not covered yet, the oldest first. Without `onDamaged` a file that is none throws its DataError. */
 export async function listBackfills(
   store: ObjectStore,
   onDamaged: (id: string, error: DataError) => void = (_, error) => {

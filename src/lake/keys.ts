@@ -69,10 +69,7 @@ export function objectKey(day: VesselDay): string {
   return `${dayPrefix(day)}${OBJECT_NAME}`;
 }
 
-/**
- * An object of a vessel-day in a delta lake. `unique` tells the uploads of a day apart: no name is ever used again, so
- * that a file which some version of the table names is that file for ever.
- */
+/** An object in a delta lake. `unique` tells the uploads of a day apart: a file that a version names is that file for ever. */
 export function tableFileKey(day: VesselDay, unique: string): string {
   const name = hash('sha256', `${formatVesselDay(day)}\n${unique}`).slice(0, 16);
   return `${dayPrefix(day)}${name}.parquet`;

@@ -148,10 +148,7 @@ export function expectSource(lakeUrl: string, file: LakeFile, source: LakeSource
   );
 }
 
-/**
- * Throws what `expectSource` throws of these jobs; nothing where no source is known here, or no lake is there. The lake's
- * file.
- */
+/** The lake's file, if there is one. Throws what `expectSource` throws of these jobs, where a source is known here. */
 export async function checkSources(
   store: Pick<ObjectStore, 'url' | 'get'>,
   source: LakeSource | undefined,

@@ -36,11 +36,7 @@ export function lastSnapshotDate(dates: SnapshotDates, vessel: string, today: st
 }
 
 /** What stands in `_captures/`: the key says the rest. */
-interface SnapshotMark {
-  readonly captureVersion: 1;
-}
-
-const SNAPSHOT_MARK: SnapshotMark = { captureVersion: 1 };
+const SNAPSHOT_MARK = { captureVersion: 1 };
 
 /** The snapshot of a day was taken; `before`: the marks of the vessel that were there, which this one replaces. */
 export async function markSnapshot(
@@ -67,10 +63,7 @@ export async function readRegularFrom(
   return (await unlessDamaged(read))?.file.from;
 }
 
-/**
- * Somebody runs a job without saying for which dates, as cron does: from this day on its days are asked for. A job that
- * says so itself needs no mark. Throws what the store throws.
- */
+/** A job is run without dates, as cron does: from this day on its days are asked for, unless it says so itself. */
 export async function markRegularRun(
   store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
   job: Job,

@@ -129,10 +129,7 @@ function isEarlier(a: Moment, b: Moment): boolean {
 /** More names than a warning has. */
 const MAX_NAMED = 10;
 
-/**
- * `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more`. They come from a
- * receipt, which anybody may have written.
- */
+/** `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; and 7 more`. Anybody may have written the names. */
 export function describeWarning(warning: Warning): string {
   const { since } = warning;
   if (warning.kind === 'fewer-series') {

@@ -36,7 +36,6 @@ export interface ServedRequest {
   status: number | undefined;
 }
 
-/** The record of a request that has just arrived. */
 export function beginRequest(
   hooks: ServiceHooks,
   family: ServedRequest['family'],

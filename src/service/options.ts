@@ -9,10 +9,9 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** First path segment of the base URL. */
   readonly tenant: string;
-  /** The made-up fleet of this seed, the lake in a folder, or the readings of a file. */
-  readonly data: MadeUpData | LakeData | ReplayData;
+  /** The made-up fleet of this seed, the lake in a folder, or the readings of a file of NDJSON (docs/service.md). */
+  readonly data: MadeUpData | LakeData | { readonly replayFile: string };
   /** Absent: one client with random credentials that may read everything. */
   readonly clients?: readonly ServiceClient[];
   /** Requests a minute and client address; absent: no limit. */
@@ -53,17 +52,10 @@ export interface LakeData {
   readonly files?: readonly LakeFile[];
 }
 
-interface ReplayData {
-  /** NDJSON of series and readings, as docs/service.md describes it. */
-  readonly replayFile: string;
-}
-
 export interface RunningService {
-  /** `http://host:port/<tenant>` */
   readonly baseUrl: string;
   /** Tokens come from `{authUrl}/oauth2/token`. */
   readonly authUrl: string;
-  /** The first client's. */
   readonly clientId: string;
   readonly clientSecret: string;
   revokeTokens(): void;

@@ -20,7 +20,7 @@ import { openLakeSource } from './data/lake.ts';
 import { createMadeUpSource } from './data/made-up/made-up-source.ts';
 import { openReplaySource } from './data/replay/replay-source.ts';
 import type { DataSource } from './data/source.ts';
-import { randomClient, TokenAuthority } from './http/credentials.ts';
+import { createTokenAuthority, randomClient } from './http/credentials.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { createConcurrencyLimit, createRateLimit } from './http/limits.ts';
 import { registerOpenApi } from './http/openapi.ts';
@@ -50,7 +50,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       'the metadata name more domains than are served: those with the fewest series cannot be asked for',
     );
   const { clock, accessLog: accessLogTo } = options;
-  const authority = new TokenAuthority(clients, options.tokenTtlSeconds, clock, log);
+  const authority = createTokenAuthority(clients, options.tokenTtlSeconds, clock, log);
   const maxBodyBytesInMemory = MAX_BODY_BYTES_IN_MEMORY;
   const limits = { ...CONNECTION_LIMITS, maxBodyBytesInMemory, ...options.connectionLimits };
   const secrets = clients.map(({ clientSecret }) => clientSecret);

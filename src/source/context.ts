@@ -12,7 +12,6 @@ export interface SourcePorts {
   readonly sliceLengths?: SliceLengths;
 }
 
-/** How the source is asked on behalf of one vessel-day. */
 export interface SourceContext extends SourcePorts {
   readonly job: Job;
   readonly day: VesselDay;

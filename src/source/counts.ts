@@ -4,7 +4,7 @@ import { dayRange, isWithin, MICROS_PER_HOUR, microsToIso } from '../core/model/
 import { CountsDisagreeError, describeSpan } from '../core/proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
 import { type ResolvedSeries, type SourceContext, seriesName } from './context.ts';
-import { createReadingDecoder } from './decode/index.ts';
+import { createReadingDecoder } from './decode/reading-decoder.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
 import { addToWindow, COUNTED, type CountedWindow, collectStatistics } from './statistics.ts';

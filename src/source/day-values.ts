@@ -3,7 +3,7 @@ import { dayRange, formatVesselDay, type TimeRange } from '../core/model/index.t
 import type { AnsweredValues, SourceSeries } from '../core/proof/compare-values.ts';
 import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
-import { parseInt64Text, parseTimestampText } from './decode/index.ts';
+import { parseInt64Text, parseTimestampText } from './decode/number-lexeme.ts';
 import { idExpressions } from './series.ts';
 import { COUNTED, collectStatistics } from './statistics.ts';
 

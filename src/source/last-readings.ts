@@ -2,7 +2,7 @@
 import { HttpStatusError } from '../core/errors.ts';
 import type { TimeRange } from '../core/model/index.ts';
 import type { Asker } from './context.ts';
-import { parseInt64Text, parseTimestampText } from './decode/index.ts';
+import { parseInt64Text, parseTimestampText } from './decode/number-lexeme.ts';
 import { idExpressions } from './series.ts';
 import { askStatistics } from './statistics.ts';
 

@@ -2,7 +2,7 @@ import { cleanForeignText, DataError, HttpStatusError, RetriableError } from '..
 import { type QueryRequest, type QueryResponse, vesselOf, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { Asker, SourcePorts } from './context.ts';
-import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
+import { createMetadataDecoder, type MetadataElement } from './decode/metadata.ts';
 import { describeRequest, splitExpressions } from './fetch/address.ts';
 import type { RequestStats } from './fetch/exchange.ts';
 

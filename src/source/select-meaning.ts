@@ -2,7 +2,7 @@
 import { DataError, HttpStatusError, stopsAll } from '../core/errors.ts';
 import { FLAT_DOMAINS } from '../core/model/index.ts';
 import type { SourceContext } from './context.ts';
-import { type MetadataElement, namesByDomain } from './decode/index.ts';
+import { type MetadataElement, namesByDomain } from './decode/metadata.ts';
 import { askMetadata } from './metadata.ts';
 import { expressionFor, idExpressions } from './series.ts';
 

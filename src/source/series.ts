@@ -2,7 +2,7 @@ import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, MAX_SERIES, type SeriesMetadata, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
-import type { MetadataElement } from './decode/index.ts';
+import type { MetadataElement } from './decode/metadata.ts';
 import { askMetadata } from './metadata.ts';
 
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
@@ -10,6 +10,11 @@ const IDS_PER_EXPRESSION = 50;
 
 export function expressionFor(expression: string, vessel: string): string {
   return expression.replaceAll('{vessel}', vessel);
+}
+
+/** Does it stand for any vessel with `*` in the place of `{vessel}`? Within a level that would mean more. */
+export function canBeOfAll(expression: string): boolean {
+  return expression.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
 }
 
 export function idExpressions(ids: readonly string[]): string[] {

@@ -3,7 +3,8 @@ import { createSeriesDictionary, isWithin, windowMicrosOf, wireShape } from '../
 import { MAX_SERIES } from '../core/model/series.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { Asker, ResolvedSeries, SourceContext } from './context.ts';
-import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
+import { parseInt64Text, parseTimestampText } from './decode/number-lexeme.ts';
+import { createStatisticsDecoder } from './decode/statistics.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
 

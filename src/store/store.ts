@@ -1,4 +1,5 @@
-import { ConfigError, DataError } from '../core/errors.ts';
+import { createHash } from 'node:crypto';
+import { CommitFailedError, ConfigError, DataError } from '../core/errors.ts';
 import type { PartRef, UploadRef } from '../core/model/index.ts';
 
 export type { PartRef, UploadRef };
@@ -170,4 +171,39 @@ export async function expectConditionalPut(
 ): Promise<void> {
   if ((await store.capabilities()).conditionalPut) return;
   throw new ConfigError('unfit-store', `${store.url}: ${UNFIT}; ${what} needs a store that obeys it`);
+}
+
+export type PartContent = Pick<PartRef, 'sizeBytes' | 'sha256'>;
+
+const READ_BYTES = 4 << 20;
+
+export function sizeOf(parts: readonly PartContent[]): number {
+  return parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+}
+
+/** Does what is read begin with these parts, byte for byte? Reads them all; `readRange` as `getRange` of the port. */
+export async function holdsParts(
+  parts: readonly PartContent[],
+  readRange: (fromByte: number, toByte: number) => Promise<Uint8Array | undefined>,
+): Promise<boolean> {
+  let fromByte = 0;
+  for (const part of parts) {
+    const digest = createHash('sha256');
+    const partEnd = fromByte + part.sizeBytes;
+    while (fromByte < partEnd) {
+      const bytes = await readRange(fromByte, Math.min(partEnd, fromByte + READ_BYTES));
+      if (bytes === undefined || bytes.length === 0) return false;
+      digest.update(bytes);
+      fromByte += bytes.length;
+    }
+    if (digest.digest('hex') !== part.sha256) return false;
+  }
+  return true;
+}
+
+export function objectChanged(key: string): CommitFailedError {
+  return new CommitFailedError(
+    'object-changed',
+    `${key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+  );
 }

@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { type ColumnBatch, createSeriesDictionary, ROW_GROUP_ROWS } from '../../src/core/model/index.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/parquet/write/index.ts';
-import { createReadingDecoder } from '../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../src/source/decode/reading-decoder.ts';
 import { fileIn, readPreparedDay } from './prepared-day.ts';
 
 const [dir] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /** Our decoder alone, from the readings' file: `parse.ts FOLDER`. Prints one JSON line `{"rows"}`. */
 import { createReadStream } from 'node:fs';
 import { createSeriesDictionary } from '../../src/core/model/index.ts';
-import { createReadingDecoder } from '../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../src/source/decode/reading-decoder.ts';
 import { fileIn } from './prepared-day.ts';
 
 const READ_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientAddress, LoginGuard, readBasic } from '../../src/core/logins.ts';
+import { clientAddress, createLoginGuard, readBasic } from '../../src/core/logins.ts';
 import { silentLog } from '../../src/core/model/index.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
@@ -12,7 +12,7 @@ function newGuard(secrets: readonly string[] = []) {
   const clock = createManualClock();
   const lines: (object & { msg: string })[] = [];
   const failures: string[] = [];
-  const guard = new LoginGuard({
+  const guard = createLoginGuard({
     where: 'the door',
     clock,
     log: { ...silentLog, warn: (fields, msg) => void lines.push({ ...fields, msg }) },

@@ -102,7 +102,7 @@ test('a process whose credentials are accepted lets the queue go on; the refused
   const fresh = openProcess('new', port, () => true);
   await fresh.clock.advance(1_000);
   expect(shared.hold).toBeUndefined();
-  expect(fresh.said).toContain('the fault has passed: the queue goes on');
+  expect(fresh.said).toContain('the fault has passed: the queue continues');
   expect(fresh.did).toEqual([]);
   await old.clock.advance(60_000);
   expect(old.did).toEqual(['pause']);

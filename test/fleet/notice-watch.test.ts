@@ -71,13 +71,13 @@ test('what a hold makes fail is told by the hold, and by itself once that is ove
   watch.onEvent({ kind: 'job-planned', job: 'm' });
   expect(await of('backfill')).toBeUndefined();
   await advance(MINUTE_MS);
-  expect(await of('backfill')).toBe('backfills cannot go on: b-1: no job here');
+  expect(await of('backfill')).toBe('backfills cannot continue: b-1: no job here');
   // A job that is not planned is why, and told.
   await advance(16 * MINUTE_MS);
   expect(await of('backfill')).toBeUndefined();
   watch.onEvent({ kind: 'job-planned', job: 'm' });
   watch.onEvent({ kind: 'stuck-backfills', stuck: new Map() });
-  expect(await of('backfill')).toBe('over: no backfill is stuck any more');
+  expect(await of('backfill')).toBe('over: all backfills continue');
 });
 
 test('fewer than three failures are nothing, and an end is one', async () => {
@@ -87,7 +87,7 @@ test('fewer than three failures are nothing, and an end is one', async () => {
   watch.onEvent({ kind: 'look-back-failed', job: 'm', times: 2, reason: 'refused' });
   expect(await of('look-back/m')).toBeUndefined();
   watch.onEvent({ ...LOOK_BACK, found: {}, uncompared: [] });
-  expect(await of('look-back/m')).toBe('over: m: a look-back has ended again');
+  expect(await of('look-back/m')).toBe('over: m: a look-back has succeeded again');
 });
 
 test('of a job that is gone nothing lasts, but for what another version has told', async () => {

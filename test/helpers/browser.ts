@@ -25,7 +25,7 @@ export interface TestBrowser {
 }
 
 /** A bound on what hangs, not on what is slow: of every wait for a page that names no other. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 50_000;
 
 /**
  * Chromium of the system, headless; undefined where there is none: said loudly, and where `CI` is set an error. Call it

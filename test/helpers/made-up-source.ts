@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { HttpStatusError } from '../../src/core/errors.ts';
 import type { QueryRequest, TimeRange } from '../../src/core/model/index.ts';
-import { dateToMicros, MICROS_PER_HOUR, microsToIso } from '../../src/core/model/index.ts';
+import { dateToMicros, dayRange, MICROS_PER_HOUR, microsToIso } from '../../src/core/model/index.ts';
 import type { QueryClient } from '../../src/source/fetch/client.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 
@@ -47,9 +47,10 @@ export function createMadeUpSource(dates: readonly string[]): MadeUpSource {
   /** The selected series with what they have in the range, of each date. */
   function selected({ expressions, range }: QueryRequest) {
     const meant = source.series.filter((one) => expressions.some((expression) => isMeant(expression, one)));
+    const asked = dates.filter((date) => range && isOverlapping(dayRange(date), range));
     return meant.map((one) => ({
       ...one,
-      found: range ? dates.flatMap((date) => readingsWithin(date, one, range)) : [],
+      found: asked.flatMap((date) => readingsWithin(date, one, range!)),
     }));
   }
 
@@ -110,6 +111,10 @@ export function createMadeUpSource(dates: readonly string[]): MadeUpSource {
     close: async () => {},
   };
   return Object.assign(source, { client });
+}
+
+function isOverlapping(a: TimeRange, b: TimeRange): boolean {
+  return a.fromMicros < b.toMicros && a.toMicros > b.fromMicros;
 }
 
 function readingsWithin(

@@ -23,7 +23,7 @@ interface OpenUpload {
 const isSamePart = (a: PartRef, b: PartRef | undefined) =>
   a.tag === b?.tag && a.sha256 === b.sha256 && a.sizeBytes === b.sizeBytes;
 
-export function createMemoryStore(): ObjectStore {
+export function createMemoryStore(nowMs = Date.now): ObjectStore {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, OpenUpload>();
   let writes = 0;
@@ -31,7 +31,7 @@ export function createMemoryStore(): ObjectStore {
   function write(key: string, bytes: Uint8Array, more: Pick<Stored, 'upload'> = {}): Version {
     checkKey(key);
     const version = `v${++writes}`;
-    objects.set(key, { bytes: Uint8Array.from(bytes), version, modifiedMs: Date.now(), ...more });
+    objects.set(key, { bytes: Uint8Array.from(bytes), version, modifiedMs: nowMs(), ...more });
     return version;
   }
 
@@ -91,7 +91,7 @@ export function createMemoryStore(): ObjectStore {
       checkKey(key);
       checkNonce(nonce);
       const ref = { key, nonce, uploadId: `u${++writes}` };
-      uploads.set(ref.uploadId, { ref, startedMs: Date.now(), parts: new Map() });
+      uploads.set(ref.uploadId, { ref, startedMs: nowMs(), parts: new Map() });
       return ref;
     },
     async uploadPart(ref, partNumber, bytes) {

@@ -4,7 +4,9 @@
  */
 import { RetriableError } from '../../src/core/errors.ts';
 import type { Clock } from '../../src/core/model/index.ts';
-import type { ListedObject, ObjectStore, PartRef, Version } from '../../src/store/store.ts';
+import { eachOf, type ObjectStore, type Version } from '../../src/store/store.ts';
+import { collect } from '../store/store-suite.ts';
+import { createMemoryStore } from './memory-store.ts';
 
 /** A whole number below `n`. */
 export type Random = (n: number) => number;
@@ -13,8 +15,6 @@ export interface World {
   readonly random: Random;
   readonly clock: Clock;
   readonly store: ObjectStore;
-  /** What lies in the store, without a step. */
-  readonly objects: ReadonlyMap<string, Uint8Array>;
   /** Told of every object that came to be where there was none. */
   onNew: (key: string, bytes: Uint8Array) => void;
   /** Let steps go until these have ended; then whatever was still on its way arrives. Throws what the first of them throws. */
@@ -34,10 +34,9 @@ const BEGIN_MS = Date.UTC(2026, 0, 6);
 export function createWorld(seed: number, { overwrites = false } = {}): World {
   const random = randomOf(seed);
   const troublePercent = random(3) === 0 ? 0 : 3 + random(25);
-  const objects = new Map<string, { bytes: Uint8Array; version: Version; modifiedMs: number }>();
   const ready: Step[] = [];
-  const late: (() => void)[] = [];
-  let [ms, versions] = [0, 0];
+  const late: (() => unknown)[] = [];
+  let ms = 0;
 
   const clock: Clock = {
     nowMs: () => BEGIN_MS + ms,
@@ -45,95 +44,60 @@ export function createWorld(seed: number, { overwrites = false } = {}): World {
     sleep: (delayMs) => new Promise((resolve) => ready.push({ go: resolve, dueMs: ms + delayMs })),
   };
 
-  const step = <T>(act: () => T, writes: boolean) =>
+  const memory = createMemoryStore(clock.nowMs);
+
+  const step = <T>(act: () => Promise<T>, writes: boolean) =>
     new Promise<T>((resolve, reject) => {
       const go = () => {
         if (random(100) >= troublePercent) return resolve(act());
         const trouble = random(writes ? 3 : 1);
-        if (trouble === 1) act();
+        if (trouble === 1) void act();
         if (trouble === 2) late.push(act);
         reject(new RetriableError('unreachable', 'no answer'));
       };
       ready.push({ go, dueMs: ms });
     });
   /** As a store's client does by itself, where it may. */
-  async function again<T>(act: () => T, writes = false): Promise<T> {
+  async function again<T>(act: () => Promise<T>): Promise<T> {
     for (;;)
       try {
-        return await step(act, writes);
-      } catch {
+        return await step(act, false);
+      } catch (error) {
+        if (!(error instanceof RetriableError)) throw error;
         await clock.sleep(10);
       }
   }
 
-  function putNow(key: string, bytes: Uint8Array, expected: Version | null): Version | undefined {
-    const found = objects.get(key);
-    if ((found?.version ?? null) !== expected && !(overwrites && random(4) === 0))
-      return found && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
-    if (found === undefined) world.onNew(key, bytes);
-    const version = `v${++versions}`;
-    objects.set(key, { bytes, version, modifiedMs: clock.nowMs() });
-    return version;
+  async function putIf(key: string, bytes: Uint8Array, expected: Version | null) {
+    const version = await memory.putIf(key, bytes, expected);
+    if (version !== undefined && expected === null) world.onNew(key, bytes);
+    if (version !== undefined || !overwrites || random(4) > 0) return version;
+    await memory.put(key, bytes);
+    return (await memory.head(key))!.version;
   }
-  const listed = (prefix: string): ListedObject[] =>
-    [...objects]
-      .filter(([key]) => key.startsWith(prefix))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, { bytes, version, modifiedMs }]) => ({
-        ...{ key, modifiedMs },
-        ...{ sizeBytes: bytes.length, tag: version },
-      }));
-  const uploads = new Map<string, Uint8Array[]>();
 
   const store: ObjectStore = {
-    url: 'memory:',
-    get: (key) => again(() => objects.get(key)),
-    head: (key) =>
-      again(() => {
-        const found = objects.get(key);
-        return found && { sizeBytes: found.bytes.length, version: found.version };
-      }),
-    getRange: (key, from, to) => again(() => objects.get(key)?.bytes.subarray(from, to)),
-    put: async (key, bytes) =>
-      void (await again(() => putNow(key, bytes, objects.get(key)?.version ?? null))),
-    putIf: (key, bytes, expected) => step(() => putNow(key, bytes, expected), true),
-    putIfAbsent: (key, bytes) => step(() => putNow(key, bytes, null) !== undefined, true),
-    remove: async (key) => void (await again(() => objects.delete(key))),
+    ...memory,
+    get: (key) => again(() => memory.get(key)),
+    head: (key) => again(() => memory.head(key)),
+    getRange: (...range) => again(() => memory.getRange(...range)),
+    put: (key, bytes) => again(() => memory.put(key, bytes)),
+    putIf: (...given) => step(() => putIf(...given), true),
+    putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
+    remove: (key) => again(() => memory.remove(key)),
     async removeAll(keys) {
       for (const key of keys) await store.remove(key);
     },
-    removeIf: (key, expected) => again(() => objects.get(key)?.version === expected && objects.delete(key)),
-    async *list(prefix) {
-      yield* await again(() => listed(prefix));
-    },
+    removeIf: (...given) => again(() => memory.removeIf(...given)),
+    list: (prefix) => eachOf(store.listPages(prefix)),
     async *listPages(prefix) {
-      yield await again(() => listed(prefix));
+      yield* await again(() => collect(memory.listPages(prefix)));
     },
-    folderState: async () => undefined,
-    async createUpload(key, nonce) {
-      uploads.set(nonce, []);
-      return { key, uploadId: nonce, nonce };
-    },
-    async uploadPart({ nonce }, partNumber, bytes): Promise<PartRef> {
-      uploads.get(nonce)![partNumber - 1] = bytes;
-      return { partNumber, sizeBytes: bytes.length, sha256: '', tag: '' };
-    },
-    adoptUpload: async () => undefined,
-    async completeUpload({ key, nonce }) {
-      await again(() => putNow(key, Buffer.concat(uploads.get(nonce)!), objects.get(key)?.version ?? null));
-    },
-    publishedBy: async () => false,
-    abortUpload: async () => {},
-    async *listUploads() {},
-    capabilities: async () => ({ conditionalPut: true, conditionalReplace: true, conditionalComplete: true }),
-    close: async () => {},
+    completeUpload: (...given) => again(() => memory.completeUpload(...given)),
   };
 
   const world: World = {
     ...{ random, clock, store, onNew: () => {} },
-    get objects() {
-      return new Map([...objects].map(([key, { bytes }]) => [key, bytes]));
-    },
     async live(processes) {
       let fault: unknown;
       let left = processes.length;

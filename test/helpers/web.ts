@@ -1,6 +1,12 @@
 /** The page for a test: behind a real listener, from a lake of the test's. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
@@ -12,6 +18,7 @@ export interface ServedPage extends AsyncDisposable {
   readonly url: string;
   /** `127.0.0.1:12345` */
   readonly host: string;
+  readonly server: Server;
   close(): Promise<void>;
 }
 
@@ -38,7 +45,7 @@ export async function servePage(ports: TestPagePorts, access: Partial<WebAccess>
     await new Promise((closed) => server.close(closed));
     await page.close();
   };
-  return { url: `http://${host}`, host, close, [Symbol.asyncDispose]: close };
+  return { url: `http://${host}`, host, server, close, [Symbol.asyncDispose]: close };
 }
 
 /** What only a script of the page sends. */
@@ -50,4 +57,17 @@ export async function signIn(url: string, password: string, name = 'Ada'): Promi
   const answer = await fetch(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
   if (!answer.ok) throw new Error(`signing in: ${answer.status} ${await answer.text()}`);
   return answer.headers.getSetCookie()[0]!.split(';', 1)[0]!;
+}
+
+/** An answer to a request whose path and headers go as they are given: `fetch` changes some of them. */
+export async function askAsGiven(
+  url: string,
+  { body = '', headers, ...options }: RequestOptions & { readonly body?: string } = {},
+) {
+  const [, hostname, port, path] = /^http:\/\/([^:/]+):(\d+)(.*)$/.exec(url)!;
+  const all = { 'content-length': Buffer.byteLength(body), ...headers };
+  const request = httpRequest({ hostname, port, path: path || '/', ...options, headers: all }).end(body);
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  const bytes = Buffer.concat(await answer.toArray());
+  return { status: answer.statusCode!, headers: answer.headers, bytes, text: bytes.toString('utf8') };
 }

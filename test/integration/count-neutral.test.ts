@@ -5,8 +5,7 @@ import { detailKey } from '../../src/lake/keys.ts';
 import type { Detail } from '../../src/lake/ledger/ledger.ts';
 import { editDetail, editReceipt, runVerify } from '../audit/verify/audit-lake.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
-import { lakeReadings, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { JobFile } from '../helpers/run.ts';
+import { lakeReadings, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { DATE, FEW_SERIES, mustExport, newLake, runExport, serviceForTests, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
@@ -27,38 +26,10 @@ beforeAll(async () => {
   service.overlay.removeReadings(series, { fromMicros: NOON, toMicros: NOON + MICROS_PER_HOUR });
   service.overlay.addReadings(series, noon);
 });
-/** Measurements that lose one of noon's readings and send another twice. */
-function oneLostOneDoubled(lost: number, doubled: number): Fault {
-  const { timestampMicros } = noon.at(lost)!;
-  return {
-    kind: 'other-rows',
-    timeSeriesId: series,
-    range: { fromMicros: timestampMicros, toMicros: timestampMicros + 1 },
-    rows: [{ timeSeriesId: series, ...noon.at(doubled)! }],
-  };
-}
-
 const of = (family: string, fault: Fault) => (request: { family: string }) =>
   request.family === family ? fault : undefined;
 
 describe('in one hour a reading lost and another doubled', () => {
-  const JOBS: readonly [string, JobFile, RegExp][] = [
-    ['ndjson', FEW_SERIES, /series \S+ \S+ in hour 12: first and last reading .* as fetched/],
-    ['json', { ...FEW_SERIES, transport: 'json' }, /in hour 12: first and last reading/],
-    ['at-least', { ...FEW_SERIES, verify: 'at-least' }, /in hour 12: first and last reading/],
-  ];
-  test.each(JOBS)('over %s: is not published', async (_, job, message) => {
-    await using lake = await newLake();
-    for (const lost of [0, -1]) {
-      service.faults = of('measurements', oneLostOneDoubled(lost, 30));
-      const ran = await runExport({ service, lakeUrl: lake.url, jobs: { measurements: job } });
-      expect(ran).toMatchObject({ code: 1, results: [{ code: 'counts-disagree' }] });
-      expect(ran.results[0]!.message).toMatch(message);
-      expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
-      expect(await readObject(lake.dir, DAY)).toBeUndefined();
-    }
-  });
-
   test('over parquet: the first and the last of the day', async () => {
     await using lake = await newLake();
     const first = await firstOfDay();
@@ -114,41 +85,10 @@ async function firstOfDay(): Promise<number> {
 }
 
 describe('statistics that count an hour and say that its readings lie elsewhere', () => {
-  /** The window at noon tells times of another day. */
-  const elsewhere = (shiftHours: number): Fault => ({
-    kind: 'rewrite',
-    rewrite: (body) =>
-      JSON.stringify(
-        JSON.parse(body).map((row: { id: string; timestamp: string; aggregations: object }) => {
-          if (row.id !== series || row.timestamp !== microsToIso(NOON)) return row;
-          const moved = microsToIso(NOON + shiftHours * MICROS_PER_HOUR);
-          return { ...row, aggregations: { ...row.aggregations, first_time: moved, last_time: moved } };
-        }),
-      ),
-  });
   const lost = () => {
     const range = { fromMicros: NOON, toMicros: NOON + MICROS_PER_HOUR };
     return { kind: 'drop-rows', timeSeriesId: series, range } as const;
   };
-
-  for (const shiftHours of [12, -13])
-    test(`${shiftHours} h away, and the readings are not sent: is not published`, async () => {
-      await using lake = await newLake();
-      service.faults = ({ family }) =>
-        family === 'measurements' ? lost() : family === 'statistics' ? elsewhere(shiftHours) : undefined;
-      const ran = await runExport({ service, lakeUrl: lake.url });
-      expect(ran).toMatchObject({ code: 1, results: [{ code: 'counts-disagree' }] });
-      expect(ran.results[0]!.message).toContain("the source's statistics contradict themselves");
-      expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
-    });
-
-  test('once: it is asked again, and the day is exact', async () => {
-    await using lake = await newLake();
-    let asked = 0;
-    service.faults = ({ family }) => (family === 'statistics' && ++asked === 1 ? elsewhere(12) : undefined);
-    await mustExport({ service, lakeUrl: lake.url });
-    expect(await receiptOf(lake.dir, DAY)).toMatchObject({ proof: 'exact' });
-  });
 
   test('a day published like that is found by verify', async () => {
     await using lake = await newLake();

@@ -51,9 +51,8 @@ for (const transport of ['ndjson', 'json']) {
     expect((await receiptOf(lake.dir, DAY))?.object?.parts).toEqual(before);
   });
 
-  // An aggregation each, of those that the answer ends with.
-  for (const rows of transport === 'json' ? [1, 2, 3] : [1])
-    test(`an answer that always lacks its last ${rows} rows is not published, ${transport}`, async () => {
+  for (const rows of transport === 'json' ? [1, 3] : [1])
+    test(`an answer that always lacks its last ${rows} rows, an aggregation each, is not published, ${transport}`, async () => {
       await using lake = await newLake();
       const longest = { rows: 0 };
       service.faults = ({ family, url }) =>

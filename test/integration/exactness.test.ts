@@ -68,17 +68,11 @@ test('a day has the schema, the rows and the receipt of the format', async () =>
     object: { key: objectKey(DAY), sizeBytes: (await readObject(lake.dir, DAY))!.length },
   });
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
-});
-
-test('the data of the test have what is hard to keep', async () => {
-  await using lake = await newLake();
-  await mustExport({ service, lakeUrl: lake.url, jobs: ALL });
-  const lines = await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FLAT });
+  // The data have what is hard to keep.
   const values = lines.map((line) => line.split('\t').slice(3).join('\t'));
   expect(values.some((value) => value.startsWith('L') && BigInt(value.slice(1)) > 2n ** 53n)).toBe(true);
-  expect(values.some((value) => value.startsWith('J{"lat":'))).toBe(true);
-  expect(values.some((value) => value.startsWith('J"'))).toBe(true);
-  expect(values.some((value) => value.startsWith('D'))).toBe(true);
+  for (const kind of ['J{"lat":', 'J"', 'D'])
+    expect(values.some((value) => value.startsWith(kind))).toBe(true);
   expect(lines.some((line) => !/000\t/.test(line.slice(0, 17)))).toBe(true);
   expect(new Set(lines.map((line) => line.split('\t').slice(0, 2).join())).size).toBeLessThan(lines.length);
 });
@@ -86,7 +80,7 @@ test('the data of the test have what is hard to keep', async () => {
 const VERSIONS: readonly ApiVersion[] = ['2025-10-31', '2026-09-10', '2026-01-01-beta'];
 for (const transport of ['ndjson', 'json', 'parquet'] as const) {
   for (const version of VERSIONS) {
-    for (const toInclusive of [false, true]) {
+    for (const toInclusive of version === '2026-09-10' ? [false, true] : [false]) {
       test(`${transport}, version ${version}, to ${toInclusive ? 'inclusive' : 'exclusive'}: exact`, async () => {
         await using lake = await newLake();
         const from = toInclusive ? inclusive : service;
@@ -142,7 +136,7 @@ test('any seed, any day, any sizes, any page length', async () => {
         await any.close();
       }
     }),
-    { numRuns: 10 },
+    { numRuns: 6 },
   );
 });
 
@@ -171,12 +165,7 @@ test('a day without readings has a receipt of no rows, and no object', async () 
   const day = { ...DAY, date: empty[0]!.date };
   await expectExactDay(service, { lakeDir: lake.dir, day, expressions: FEW_EXPRESSIONS });
   expect(await receiptOf(lake.dir, day)).toMatchObject({
-    rows: 0,
-    series: 0,
-    object: null,
-    proof: 'exact',
-    source: { rows: 0 },
-    firstTimestamp: null,
-    lastTimestamp: null,
+    ...{ rows: 0, series: 0, object: null, proof: 'exact', source: { rows: 0 } },
+    ...{ firstTimestamp: null, lastTimestamp: null },
   });
 });

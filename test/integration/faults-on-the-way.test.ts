@@ -10,7 +10,7 @@ import {
   systemClock,
 } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
+import type { Fault, FaultPort, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import {
   expectExactDay,
   lakeFiles,
@@ -19,7 +19,7 @@ import {
   receiptOf,
   unfinishedFiles,
 } from '../helpers/lake.ts';
-import type { RunExportOptions, TestService } from '../helpers/run.ts';
+import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import {
   DATE,
   FEW_EXPRESSIONS,
@@ -40,21 +40,23 @@ const STATISTICS = { dataset: 'statistics', window: '10m', aggregations: ['mean'
 
 const service = await serviceForTests({ readingsPerDay: 28_000 });
 
-/** Export under faults: the day must be exact all the same. */
-async function expectExactUnder(
-  faults: (request: FaultyRequest) => Fault | undefined,
-  options: Partial<RunExportOptions> = {},
-) {
-  await using lake = await newLake();
-  const from = (options.service as TestService | undefined) ?? service;
+type Options = Partial<Omit<RunExportOptions, 'service'>> & { readonly service?: TestService };
+
+/** Export into a lake under faults. */
+async function runUnder(lake: TestLake, faults: FaultPort, { service: from = service, ...options }: Options) {
   from.faults = faults;
-  const ran = await mustExport({
-    service: from,
-    lakeUrl: lake.url,
-    ...options,
-    overrides: { ...SMALL, ...options.overrides },
-  });
+  const overrides = { ...SMALL, ...options.overrides };
+  const ran = await runExport({ service: from, lakeUrl: lake.url, ...options, overrides });
   from.faults = undefined;
+  return ran;
+}
+
+/** Export under faults: the day must be exact all the same. */
+async function expectExactUnder(faults: FaultPort, options: Options = {}) {
+  await using lake = await newLake();
+  const ran = await runUnder(lake, faults, options);
+  expect(ran.code, ran.stderr).toBe(0);
+  const from = options.service ?? service;
   await expectExactDay(from, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
   expect(await noteOf(lake.dir, DAY)).toBeUndefined();
@@ -62,30 +64,19 @@ async function expectExactUnder(
 }
 
 /** Export under faults: nothing may be published, and a note says why. */
-async function expectFailureUnder(
-  faults: (request: FaultyRequest) => Fault | undefined,
-  options: Partial<RunExportOptions> = {},
-) {
+async function expectFailureUnder(faults: FaultPort, options: Options = {}) {
   await using lake = await newLake();
-  const from = (options.service as TestService | undefined) ?? service;
-  from.faults = faults;
-  const ran = await runExport({
-    service: from,
-    lakeUrl: lake.url,
-    ...options,
-    overrides: { ...SMALL, ...options.overrides },
-  });
-  from.faults = undefined;
+  const ran = await runUnder(lake, faults, options);
   expect(ran.code).toBe(1);
   expect(await readObject(lake.dir, DAY)).toBeUndefined();
   expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
-  return { ran, note: await noteOf(lake.dir, DAY), files: [...(await lakeFiles(lake.dir)).keys()] };
+  return { ran, note: await noteOf(lake.dir, DAY) };
 }
 
 /** A fault for the first of every three requests. */
 const oftenBut = (fault: Fault) => (request: FaultyRequest) => (request.n % 3 === 0 ? undefined : fault);
 
-for (const status of [429, 503, 504] as const) {
+for (const status of [429, 504] as const) {
   test(`status ${status} twice of three times, everywhere but at the token endpoint`, async () => {
     const faults = (request: FaultyRequest) =>
       request.family === 'token' ? undefined : oftenBut({ kind: 'status', status })(request);
@@ -130,19 +121,6 @@ test('a service that takes fewer requests at once than our cap', async () => {
     expect(narrow.requests.some(({ status }) => status === 429)).toBe(true);
   } finally {
     await narrow.close();
-  }
-});
-
-test('a service with a rate limit', async () => {
-  const slow = await startTestService({ readingsPerDay: 14_000, ratePerMinute: 1_200 });
-  try {
-    await expectExactUnder(() => undefined, {
-      service: slow,
-      env: { QUERY_MAX_REQUESTS_PER_MINUTE: '1200' },
-    });
-    expect(slow.requests.filter(({ status }) => status === 429)).toEqual([]);
-  } finally {
-    await slow.close();
   }
 });
 
@@ -353,24 +331,22 @@ test('an endpoint that only fails ends a vessel-day after so many requests, howe
   }
 });
 
-for (const status of [400, 413] as const) {
-  test(`a service that answers ${status} to ranges over two hours`, async () => {
-    const { receipt } = await expectExactUnder(({ family }) =>
-      family === 'measurements' ? { kind: 'refuse-long-ranges', overSeconds: 7_200, status } : undefined,
-    );
-    expect(receipt.pages).toBeGreaterThanOrEqual(12);
-  });
+test('a service that answers 413 to ranges over two hours', async () => {
+  const { receipt } = await expectExactUnder(({ family }) =>
+    family === 'measurements' ? { kind: 'refuse-long-ranges', overSeconds: 7_200, status: 413 } : undefined,
+  );
+  expect(receipt.pages).toBeGreaterThanOrEqual(12);
+});
 
-  test(`a service that answers ${status} to ranges over a minute in one hour of the day`, async () => {
-    const noon = dayRange(DATE).fromMicros + 12 * MICROS_PER_HOUR;
-    const { receipt } = await expectExactUnder(({ family, range }) =>
-      family === 'measurements' && range!.fromMicros < noon + MICROS_PER_HOUR && range!.toMicros > noon
-        ? { kind: 'refuse-long-ranges', overSeconds: 60, status }
-        : undefined,
-    );
-    expect(receipt.pages).toBeGreaterThanOrEqual(60);
-  });
-}
+test('a service that answers 400 to ranges over a minute in one hour of the day', async () => {
+  const noon = dayRange(DATE).fromMicros + 12 * MICROS_PER_HOUR;
+  const { receipt } = await expectExactUnder(({ family, range }) =>
+    family === 'measurements' && range!.fromMicros < noon + MICROS_PER_HOUR && range!.toMicros > noon
+      ? { kind: 'refuse-long-ranges', overSeconds: 60, status: 400 }
+      : undefined,
+  );
+  expect(receipt.pages).toBeGreaterThanOrEqual(60);
+});
 
 test('a service that refuses every range fails with its own words and the page', async () => {
   const { ran, note } = await expectFailureUnder(({ family }) =>
@@ -442,16 +418,11 @@ test('tokens that are revoked in mid-run', async () => {
 });
 
 test('refused credentials: one clear message, no storm', async () => {
-  const wrong = { ...service, clientSecret: 'the-secret-of-last-year', clientId: service.clientId };
+  const { baseUrl, authUrl, clientId } = service;
   const before = service.requests.length;
   await using lake = await newLake();
   const ran = await runExport({
-    service: {
-      baseUrl: service.baseUrl,
-      authUrl: service.authUrl,
-      clientId: wrong.clientId,
-      clientSecret: wrong.clientSecret,
-    },
+    service: { baseUrl, authUrl, clientId, clientSecret: 'the-secret-of-last-year' },
     lakeUrl: lake.url,
     args: { to: '2026-02-05' },
     env: { WORKER_CONCURRENCY: '8' },
@@ -481,32 +452,18 @@ for (const [what, fault, which, code] of WRONG) {
   });
 }
 
-const GARBAGE: readonly [string, Fault & { kind: 'garbage' }][] = [
-  [
-    'a login page',
-    { kind: 'garbage', body: '<!doctype html><title>Sign in</title>', contentType: 'text/html' },
-  ],
-  ['nothing', { kind: 'garbage', body: '' }],
-  ['null', { kind: 'garbage', body: 'null' }],
-  ['a number', { kind: 'garbage', body: '42' }],
-  ['an error with status 200', { kind: 'garbage', body: '{"error":"database is away"}' }],
-  ['bytes that are no UTF-8', { kind: 'garbage', body: Buffer.from([0xff, 0xfe, 0x00, 0x80]) }],
-  [
-    'readings of another series',
-    { kind: 'garbage', body: '{"id":"4a4a","timestamp":"2026-01-05T01:00:00.000000Z","value":1}\n' },
-  ],
-];
-for (const [what, fault] of GARBAGE) {
-  const isShort = !['a login page', 'null'].includes(what);
-  for (const which of isShort ? ['measurements'] : ['metadata', 'statistics', 'measurements']) {
-    test(`garbage: ${what} instead of ${which} publishes nothing`, async () => {
-      const { ran } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
-      expect(ran.results).toMatchObject([{ state: 'failed' }]);
-      expect(ran.results[0]!.message).not.toMatch(/undefined|\[object|internal/);
-      expect(ran.results[0]!.code).not.toBe('internal-error');
-    });
-  }
-}
+const PAGE = '<!doctype html><title>Sign in</title>';
+test.for(['metadata', 'statistics', 'measurements'])(
+  'a login page instead of %s publishes nothing',
+  async (which) => {
+    const { ran } = await expectFailureUnder(({ family }) =>
+      family === which ? { kind: 'garbage', body: PAGE, contentType: 'text/html' } : undefined,
+    );
+    expect(ran.results).toMatchObject([{ state: 'failed' }]);
+    expect(ran.results[0]!.message).not.toMatch(/undefined|\[object|internal/);
+    expect(ran.results[0]!.code).not.toBe('internal-error');
+  },
+);
 
 test('garbage instead of a token', async () => {
   for (const body of ['', '{}', '{"access_token":7}', '<html>', '{"access_token":"a b\\n"}']) {

@@ -1,13 +1,12 @@
 /** A fleet for a test: a service, a Redis of its own, a lake, and worker and scheduler processes that can be killed. */
 
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/cli/commands/backfill.ts';
 import { backfillChangeCommand, backfillCommand } from '../../src/cli/commands/backfill.ts';
+import type { CommandContext } from '../../src/cli/commands/context.ts';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
 import type { StatusOptions } from '../../src/cli/commands/status.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
@@ -24,7 +23,7 @@ import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
 import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
-import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
+import { exportEnv, newLake, startProgram, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { copyLake } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
@@ -112,9 +111,20 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
   const connection = await openRedis(redis.url);
   const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: 'vessel-export' });
   const processes: FleetProcess[] = [];
-  const never = new AbortController().signal;
   const untilIdle = () =>
     expect.poll(() => queue.depth()).toMatchObject({ active: 0, waiting: 0, prioritized: 0 });
+  type Perform = (context: CommandContext) => Promise<number>;
+  async function perform(command: Perform, signal = new AbortController().signal) {
+    const texts = { stdout: '', said: '' };
+    const screen = (...names: (keyof typeof texts)[]) => ({
+      columns: 200,
+      write: (text: string) => {
+        for (const name of names) texts[name] += text;
+      },
+    });
+    const screens = { stdout: screen('stdout', 'said'), stderr: screen('said') };
+    return { code: await command({ env, signal, ...screens }), ...texts };
+  }
   return {
     service,
     redis,
@@ -126,21 +136,12 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       processes.push(started);
       return started;
     },
-    async backfill(command, signal = never) {
-      let said = '';
-      const screen = {
-        write(text: string) {
-          said += text;
-        },
-      };
-      const context = { env, stdout: screen, stderr: screen, signal };
-      const code = await backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200);
-      return { code, said };
-    },
+    backfill: (command, signal) =>
+      perform((context) => backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200), signal),
     async cancel(id) {
-      const screen = { write() {} };
-      const context = { env, stdout: screen, stderr: screen, signal: never };
-      expect(await backfillChangeCommand('cancel')(context, [id], { encoderThreads: 0 })).toBe(0);
+      const cancel: Perform = (context) =>
+        backfillChangeCommand('cancel')(context, [id], { encoderThreads: 0 });
+      expect((await perform(cancel)).code).toBe(0);
       await expect.poll(() => queue.depth()).toMatchObject({ active: 0, prioritized: 0 });
     },
     async receiptCount() {
@@ -151,23 +152,14 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       return count;
     },
     async collectGarbage() {
-      const screen = { write() {} };
-      const context = { env, stdout: screen, stderr: screen, signal: never };
       const clock = { ...systemClock, nowMs: () => Date.now() + 2 * 86_400_000 };
-      expect(await gcCommand(context, { yes: true }, { clock })).toBe(0);
+      expect((await perform((context) => gcCommand(context, { yes: true }, { clock }))).code).toBe(0);
     },
     async expectTable() {
       const store = await openStore(bucket?.url ?? lake.url, { ...env, ...bucket?.directEnv });
       await expectTableAgrees(store, JOB).finally(() => store.close());
     },
-    async verify() {
-      let stdout = '';
-      const write = (text: string) => {
-        stdout += text;
-      };
-      const context = { env, stdout: { write }, stderr: { write() {} }, signal: never };
-      return { code: await verifyCommand(context, [], { deep: true }), stdout };
-    },
+    verify: () => perform((context) => verifyCommand(context, [], { deep: true })),
     async firstOpenDate(from) {
       const keys = [...(await lakeFiles(lake.dir)).keys()];
       const dates = new Set(keys.map((key) => /^_ledger\/.*\/date=([\d-]+)\//.exec(key)?.[1]));
@@ -175,14 +167,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       while (dates.has(date)) date = addDays(date, 1);
       return date;
     },
-    async status(range) {
-      let stdout = '';
-      const write = (text: string) => {
-        stdout += text;
-      };
-      const context = { env, stdout: { write, columns: 200 }, stderr: { write() {} }, signal: never };
-      return { code: await statusCommand(context, [], range), stdout };
-    },
+    status: (range) => perform((context) => statusCommand(context, [], range)),
     untilIdle,
     async expectExact(vessels, from, to, readTo = to) {
       await untilIdle();
@@ -247,36 +232,15 @@ async function expectNothingElse(dir: string, vessels: readonly string[], dates:
 }
 
 function startProcess(env: Readonly<Record<string, string>>): FleetProcess {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'fleet-child.ts')], {
-    env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const watchers = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (more: string) => {
-      output += more;
-      for (const watch of watchers) watch();
-    });
-  }
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  const command = [process.execPath, join(import.meta.dirname, 'fleet-child.ts')];
+  const started = startProgram(command, { ...COMPILE_CACHE, ...env });
   return {
-    child,
+    child: started.process,
     get output() {
-      return output;
+      return started.stdout + started.stderr;
     },
-    until: (shape) =>
-      new Promise((done, fail) => {
-        const watch = () => {
-          if (!shape.test(output)) return;
-          watchers.delete(watch);
-          done();
-        };
-        watchers.add(watch);
-        watch();
-        void ended.then(({ code }) => fail(new Error(`ended with ${code} before ${shape}:\n${output}`)));
-      }),
-    ended,
+    until: (shape) => started.until('stderr', shape),
+    ended: started.ended.then(({ code, signal }) => ({ code, signal })),
   };
 }
 

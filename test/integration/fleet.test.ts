@@ -5,7 +5,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addDays } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { readClaims } from '../helpers/claims.ts';
-import { serviceNames } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
@@ -111,6 +110,8 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
       expect(letter).toMatchObject({ code: expect.stringMatching(/no-permission|read-only/), mayPass: true });
     await expect.poll(() => publishedBy(worker).length).toBe(8);
     expect(worker.output).not.toContain('on hold');
+    const { stdout } = await bench.status({ from: poisoned[0]!, to: healthy[0]! });
+    expect(stdout).toMatch(/4 failed;/);
     for (const folder of folders) await rm(folder);
     expect((await bench.backfill({ failed: true })).code).toBe(0);
     await bench.expectExact([VESSEL], poisoned[0]!, addDays(healthy.at(-1)!, 1));
@@ -129,24 +130,6 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
     await scheduler.until(/backfill is covered/);
     expect(scheduler.output).toContain('"done":24,"failed":0');
     await bench.expectExact([VESSEL, OTHER_VESSEL], range.from, range.to);
-  });
-
-  test('the scheduler has the last nights exported by itself', async () => {
-    const job = {
-      vessels: [VESSEL],
-      schedule: { cron: '* * * * *', settle: '0m' },
-      reconcile: { cron: '0 8 * * *', lookback: '2d' },
-    };
-    await open({ job });
-    bench.start({ command: 'worker', aheadMs: aheadMs() });
-    const scheduler = bench.start({ command: 'schedule', aheadMs: aheadMs() });
-    await scheduler.until(/"msg":"planned"/);
-    const settled = async () => {
-      const { waiting, active, delayed } = await bench.queue.depth();
-      return waiting + active + delayed;
-    };
-    await expect.poll(settled).toBe(0);
-    await bench.expectExact([VESSEL], addDays(TODAY, -2), TODAY);
   });
 
   test('a scheduler that cannot plan is not ready, and says so, until it can', async () => {
@@ -219,47 +202,5 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
     await second.until(/"msg":"told"/);
     await expect.poll(told).toContain('over hold');
     expect(news.filter((line) => line.endsWith(' hold'))).toEqual(['begun hold', 'over hold']);
-  });
-
-  test('late readings are found by the scheduler, and exported by a worker', async () => {
-    const job = { vessels: [VESSEL], reconcile: { cron: '*/2 * * * * *', lookback: '2d' } };
-    await open({ job });
-    const yesterday = addDays(TODAY, -1);
-    const worker = bench.start({ command: 'worker', aheadMs: aheadMs() });
-    const scheduler = bench.start({ command: 'schedule', aheadMs: aheadMs() });
-    // What was never exported is found first.
-    await scheduler.until(/"compared":2,"changed":0,"enqueued":0,/);
-    const [id] = (await serviceNames(bench.service, [`flat/${VESSEL}/S*`])).keys();
-    const timestampMicros = Date.parse(`${yesterday}T11:22:33Z`) * 1_000;
-    bench.service.overlay.addReadings(id!, [{ timestampMicros, valueText: '4711' }]);
-    await scheduler.until(/"changed":1,"enqueued":1,/);
-    await expect.poll(() => publishedBy(worker).length).toBe(3);
-    expect(publishedBy(worker).at(-1)).toBe(`measurements/${VESSEL}/${yesterday}`);
-    await bench.expectExact([VESSEL], addDays(TODAY, -2), TODAY);
-    scheduler.child.kill('SIGTERM');
-    expect(await scheduler.ended).toEqual({ code: 0, signal: null });
-    expect(publishedBy(worker)).toHaveLength(3);
-  });
-
-  test('poison ends in the failed set with its reason, and is exported once it is fixed', async () => {
-    await open();
-    bench.service.faults = ({ family, range }) =>
-      family === 'measurements' && range!.fromMicros < Date.parse('2026-01-06T00:00:00Z') * 1_000
-        ? { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' }
-        : undefined;
-    const worker = bench.start({ command: 'worker' });
-    const range = { from: '2026-01-05', to: '2026-01-07' };
-    const { code, said } = await bench.backfill(range);
-    expect([code, said]).toEqual([1, expect.stringContaining('1 done, 1 failed')]);
-    expect(said).toContain('failed: measurements/IMO9321483/2026-01-05');
-    await worker.until(/"msg":"failed"/);
-    const { stdout } = await bench.status(range);
-    expect(stdout).toMatch(/2 vessel-days: 1 published, 1 failed;/);
-    const reason = /failed: measurements\/IMO9321483\/2026-01-05: [a-z-]+: (.*)/.exec(said)![1]!;
-    expect(stdout).toContain(reason);
-    bench.service.faults = undefined;
-    expect((await bench.backfill(range)).code).toBe(1);
-    expect((await bench.backfill({ failed: true })).code).toBe(0);
-    await bench.expectExact([VESSEL], range.from, range.to);
   });
 });

@@ -5,8 +5,8 @@ import { expectExactDay } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
 import { DATE, newLake, startTestService, VESSEL } from '../helpers/run.ts';
-import type { LookBackBench } from './look-back-bench.ts';
-import { openLookBackBench } from './look-back-bench.ts';
+import type { InProcessFleet } from './fleet-in-process.ts';
+import { openInProcessFleet } from './fleet-in-process.ts';
 
 const redis = await redisForTests();
 const DAY_MS = 86_400_000;
@@ -31,13 +31,12 @@ const CASES: readonly (readonly [what: string, family: string, transport: string
 
 describe.skipIf(redis === undefined)('an ill service', () => {
   let service: TestService;
-  let bench: LookBackBench;
+  let bench: InProcessFleet;
 
   const open = async (job: JobFile) => {
     await using lake = await newLake();
-    const nowMs = Date.parse(`${DATE}T08:00:00Z`) + DAY_MS;
-    const jobs = { measurements: job };
-    return await openLookBackBench({ service, lakeDir: lake.dir, jobs, redis: redis!, nowMs });
+    const startMs = Date.parse(`${DATE}T08:00:00Z`) + DAY_MS;
+    return await openInProcessFleet({ service, lakeDir: lake.dir, job, redis: redis!, startMs });
   };
   beforeEach(async () => {
     service = await startTestService({ readingsPerDay: 1_000 });
@@ -59,7 +58,7 @@ describe.skipIf(redis === undefined)('an ill service', () => {
       await expect.poll(failed).toBe(3);
       expect((await bench.fleet.queue.deadLetters()).every(({ mayPass }) => mayPass)).toBe(true);
       service.faults = undefined;
-      bench.nowMs += DAY_MS;
+      bench.advance(DAY_MS);
       await expect.poll(() => bench.published().length).toBe(3);
       for (const text of bench.published()) {
         const day = { job: 'measurements', vessel: VESSEL, date: text.split('/')[2]! };

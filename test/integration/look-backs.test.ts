@@ -13,13 +13,13 @@ import {
   systemClock,
 } from '../../src/core/model/index.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
-import type { LookBackBench } from './look-back-bench.ts';
-import { openLookBackBench } from './look-back-bench.ts';
+import type { InProcessFleet } from './fleet-in-process.ts';
+import { openInProcessFleet } from './fleet-in-process.ts';
 
 const redis = await redisForTests();
 const FLEET = { vessels: 2, readingsPerDay: 1_000 };
@@ -52,7 +52,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
   /** Time series ids of each vessel, in a fixed order. */
   let seriesOf: ReadonlyMap<string, readonly string[]>;
   let service: TestService;
-  let bench: LookBackBench;
+  let bench: InProcessFleet;
 
   beforeAll(async () => {
     base = await newLake();
@@ -77,13 +77,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
   });
 
   const open = (job: JobFile) =>
-    openLookBackBench({
-      service,
-      lakeDir: base.dir,
-      jobs: { measurements: job },
-      redis: redis!,
-      nowMs: NOW_MS,
-    });
+    openInProcessFleet({ service, lakeDir: base.dir, job, redis: redis!, startMs: NOW_MS });
 
   beforeEach(async () => {
     service = await startTestService(FLEET);
@@ -124,7 +118,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     });
     expect([bench.said('looked back'), await bench.queued()]).toEqual([[], []]);
     service.faults = undefined;
-    bench.nowMs += 300_000;
+    bench.advance(300_000);
     expect(await bench.lookedBack(1)).toMatchObject({ compared: 2 * DAYS, changed: 1, enqueued: 1 });
   });
 
@@ -155,7 +149,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     await bench.idle();
     expect(bench.published()).toEqual([formatVesselDay(LATE)]);
     await expectExact(LATE);
-    bench.nowMs += DAY_MS;
+    bench.advance(DAY_MS);
     expect(await bench.lookedBack(2)).toMatchObject({ changed: 0, enqueued: 0 });
     await bench.idle();
     // The next night, and nothing twice.
@@ -168,7 +162,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     addHour(LATE);
     const stop = bench.schedule();
     await bench.lookedBack(1);
-    bench.nowMs += DAY_MS;
+    bench.advance(DAY_MS);
     // It and the next night.
     expect(await bench.lookedBack(2)).toMatchObject({ changed: 1, 'in-queue': 3, enqueued: 0 });
     await stop();
@@ -258,7 +252,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     await stop();
     const late = dayOf(DAYS - 1);
     addHour(late);
-    bench.nowMs += 3 * DAY_MS;
+    bench.advance(3 * DAY_MS);
     bench.schedule();
     // The three nights that were missed are queued already.
     expect(await bench.lookedBack(2)).toMatchObject({
@@ -274,7 +268,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     // Nobody takes the next night out of the queue while it is looked back.
     await stopWork();
     // The third look-back is that of the next firing: the missed ones made one together.
-    bench.nowMs += DAY_MS;
+    bench.advance(DAY_MS);
     expect(await bench.lookedBack(3)).toMatchObject({ from: TO, changed: 0, enqueued: 0, 'in-queue': 2 });
   });
 
@@ -283,7 +277,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     bench.schedule({
       onEvent({ kind }) {
         if (kind !== 'job-planned') return;
-        if (isEvening) bench.nowMs += DAY_MS;
+        if (isEvening) bench.advance(DAY_MS);
         isEvening = false;
       },
       // A look-back that began too early would be over before the next look.
@@ -357,7 +351,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     const stop = bench.schedule();
     await expect.poll(() => asked).toBeGreaterThan(0);
     expect(bench.said('planned')).toHaveLength(1);
-    bench.nowMs += DAY_MS;
+    bench.advance(DAY_MS);
     await expect.poll(() => bench.said('planned')).toMatchObject([{ added: 0 }, { added: 2 }]);
     await stop();
     expect(bench.said('looked back')).toEqual([]);
@@ -373,7 +367,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     const errors = () => bench.errors().filter(({ msg }) => msg.startsWith('cannot look back now: '));
     await expect.poll(errors).toMatchObject([{ what: 'reconcile of measurements' }]);
     service.faults = undefined;
-    bench.nowMs += 300_000;
+    bench.advance(300_000);
     expect(await bench.lookedBack(1)).toMatchObject({ changed: 1, enqueued: 1 });
     expect(errors()).toHaveLength(1);
   });

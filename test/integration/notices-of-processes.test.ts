@@ -8,20 +8,17 @@ import { redisForTests } from '../helpers/redis.ts';
 import type { RunningCli, TestLake, TestService } from '../helpers/run.ts';
 import { startProgram } from '../helpers/run.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
-import type { NoticeBench } from './notice-bench.ts';
+import type { NoticeBench } from './fleet-in-process.ts';
 import {
   expectSilence,
-  idle,
   MINUTE_MS,
   NIGHT,
   NIGHTLY_JOB,
   openNoticeBench,
   publishNightsBefore,
-  START_MS,
-} from './notice-bench.ts';
+} from './fleet-in-process.ts';
 
 const redis = await redisForTests();
-const prefix = redis?.newPrefix() ?? '';
 
 describe.skipIf(redis === undefined)('people are told', () => {
   let base: TestLake;
@@ -39,7 +36,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
   beforeEach(async () => {
     bench = await openNoticeBench({
-      ...{ service, lakeDir: base.dir, job: NIGHTLY_JOB, redis: redis!, prefix, startMs: START_MS },
+      ...{ service, lakeDir: base.dir, job: NIGHTLY_JOB, redis: redis! },
     });
   });
   afterEach(async () => {
@@ -101,7 +98,9 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectSilence(bench);
   });
 
-  test('of a vessel-day with which three workers were killed, until the next firing', async () => {
+  test('of a vessel-day with which three workers were killed, until the next firing', {
+    timeout: 120_000,
+  }, async () => {
     await bench.look();
     for (let killed = 0; killed < 3; killed++) {
       const stalled = stallNext();
@@ -121,7 +120,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
     await bench.look();
     await published();
-    await idle(bench);
+    await bench.idle();
     await poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over failed/measurements']);
@@ -135,7 +134,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await stalled;
     first.process.kill('SIGTERM');
     expect((await first.ended).code).toBe(0);
-    expect((await bench.depth()).waiting).toBe(1);
+    expect((await bench.fleet.queue.depth()).waiting).toBe(1);
     expect(await bench.look()).toEqual([]);
     service.faults = undefined;
     startWorker();
@@ -155,7 +154,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await stalled;
     const stop = bench.work();
     await bench.look();
-    await poll(() => bench.said('waiting')).toBeGreaterThan(0);
+    await poll(() => bench.said('waiting').length).toBeGreaterThan(0);
     await stop();
     bench.advance(5 * 3_600_000);
     await bench.look();
@@ -169,7 +168,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     expect((await owner.ended).code).toBe(0);
     bench.work();
     await published();
-    await poll(async () => (await bench.depth()).waiting).toBe(0);
+    await poll(async () => (await bench.fleet.queue.depth()).waiting).toBe(0);
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over night/measurements']);
     await expectSilence(bench);

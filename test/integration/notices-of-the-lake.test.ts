@@ -18,7 +18,7 @@ import { mountSmallDisk } from '../helpers/small-disk.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import type { Fault, FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
-import type { NoticeBench, NoticeBenchOptions } from './notice-bench.ts';
+import type { NoticeBench, NoticeBenchOptions } from './fleet-in-process.ts';
 import {
   expectSilence,
   MINUTE_MS,
@@ -26,12 +26,10 @@ import {
   NIGHTLY_JOB,
   openNoticeBench,
   publishNightsBefore,
-  START_MS,
-} from './notice-bench.ts';
+} from './fleet-in-process.ts';
 
 const redis = await redisForTests();
 const s3 = await s3ForTests();
-const prefix = redis?.newPrefix() ?? '';
 
 let base: TestLake;
 let service: TestService;
@@ -53,8 +51,6 @@ function open(more: Partial<NoticeBenchOptions>): Promise<NoticeBench> {
       lakeDir: base.dir,
       job: NIGHTLY_JOB,
       redis: redis!,
-      prefix,
-      startMs: START_MS,
       mayFail: true,
     },
     ...more,
@@ -175,7 +171,7 @@ describe.skipIf(redis === undefined || s3 === undefined)('people are told of a b
     bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
     await bench.look();
     await poll(receipt).toBeDefined();
-    await poll(async () => (await bench.depth()).failed).toBe(0);
+    await poll(async () => (await bench.fleet.queue.depth()).failed).toBe(0);
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over failed/measurements']);
     await expectSilence(bench);

@@ -20,19 +20,10 @@ import { writeReceipt } from '../helpers/ledger.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { FEW_EXPRESSIONS, FEW_SERIES, newLake, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
-import type { NoticeBench } from './notice-bench.ts';
-import {
-  expectSilence,
-  idle,
-  MINUTE_MS,
-  NIGHT,
-  openNoticeBench,
-  publishNightsBefore,
-  START_MS,
-} from './notice-bench.ts';
+import type { NoticeBench } from './fleet-in-process.ts';
+import { expectSilence, MINUTE_MS, NIGHT, openNoticeBench, publishNightsBefore } from './fleet-in-process.ts';
 
 const redis = await redisForTests();
-const prefix = redis?.newPrefix() ?? '';
 const JOB: JobFile = {
   ...FEW_SERIES,
   since: '2026-01-05',
@@ -45,9 +36,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** One look-back at that time, and what people are told from then on. */
 async function lookBack(bench: NoticeBench, at: string): Promise<string[]> {
   bench.advance(Date.parse(at) - bench.nowMs());
-  const before = bench.said('looked back');
+  const before = bench.said('looked back').length;
   const news = await bench.look();
-  await expect.poll(() => bench.said('looked back')).toBe(before + 1);
+  await expect.poll(() => bench.said('looked back').length).toBe(before + 1);
   bench.advance(MINUTE_MS);
   return [...news, ...(await bench.look())];
 }
@@ -69,7 +60,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
   const open = (job: JobFile, env = {}, overrides: AppOverrides = {}, lakeDir = base.dir) =>
     openNoticeBench({
-      ...{ env, overrides, service, lakeDir, job, redis: redis!, prefix, startMs: START_MS },
+      ...{ env, overrides, service, lakeDir, job, redis: redis! },
     });
   beforeEach(async () => {
     bench = await open(JOB);
@@ -213,7 +204,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     service.faults = () => ({ kind: 'date', value: 'Wed, 07 Jan 2026 12:00:00 GMT' });
     bench.work();
     await bench.look();
-    await expect.poll(() => bench.said('waiting')).toBeGreaterThan(0);
+    await expect.poll(() => bench.said('waiting').length).toBeGreaterThan(0);
     await expectLateNight();
     service.faults = undefined;
     // What it said of the time is believed for an hour.
@@ -230,7 +221,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     expect(await bench.look()).toEqual([]);
     bench.advance(2 * HOUR_MS + 40 * MINUTE_MS);
     await published();
-    await idle(bench);
+    await bench.idle();
     expect(await bench.look()).toEqual(['begun fewer-series/measurements']);
     await expectSilence(bench);
     const screen = { write() {} };
@@ -284,7 +275,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     bench.work();
     expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
     await published();
-    await idle(bench);
+    await bench.idle();
     answer({ kind: 'status', status: 500 }, ['statistics']);
     bench.advance(Date.parse('2026-01-08T07:50:00Z') - bench.nowMs());
     const news: string[] = [];
@@ -307,7 +298,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     bench.work();
     expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
     await published();
-    await idle(bench);
+    await bench.idle();
     // By the day it counts other readings than by the hour.
     service.faults = ({ url }) =>
       url.includes('window=1d') ? { kind: 'statistics-counts', offset: 3 } : undefined;
@@ -323,11 +314,11 @@ describe.skipIf(redis === undefined)('people are told', () => {
     bench.work();
     expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
     await published();
-    await idle(bench);
+    await bench.idle();
     const timestampMicros = dayRange(PUBLISHED.date).fromMicros + 3_600_000_000;
     service.overlay.addReadings(series[0]!, [{ timestampMicros, valueText: '4711' }]);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun late-data/measurements']);
-    await idle(bench);
+    await bench.idle();
     await expectSilence(bench);
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over late-data/measurements']);
     await expectSilence(bench);
@@ -426,7 +417,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     answer({ kind: 'stall', at: 'headers' }, ['measurements']);
     const stop = bench.work();
     await bench.look();
-    await expect.poll(async () => (await bench.depth()).active).toBe(1);
+    await expect.poll(async () => (await bench.fleet.queue.depth()).active).toBe(1);
     await stop();
     expect(await bench.look()).toEqual([]);
     service.faults = undefined;
@@ -435,7 +426,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectSilence(bench);
   });
 
-  // The last one: what it does to the limits is seen by those after it.
   test('of a rate limit only where the night is not whole by noon', async () => {
     answer({ kind: 'status', status: 429, retryAfter: '1' });
     bench.work();

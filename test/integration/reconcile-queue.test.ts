@@ -11,13 +11,13 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, dateToMicros, dayRange, silentLog, systemClock } from '../../src/core/model/index.ts';
 import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { mustExport, newLake, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
-import type { LookBackBench } from './look-back-bench.ts';
-import { openLookBackBench } from './look-back-bench.ts';
+import type { InProcessFleet } from './fleet-in-process.ts';
+import { openInProcessFleet } from './fleet-in-process.ts';
 
 const redis = await redisForTests();
 const FROM = '2026-01-05';
@@ -36,7 +36,7 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
   let base: TestLake;
   let series: string[];
   let service: TestService;
-  let bench: LookBackBench;
+  let bench: InProcessFleet;
 
   beforeAll(async () => {
     base = await newLake();
@@ -52,7 +52,13 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
   });
   beforeEach(async () => {
     service = await startTestService({ readingsPerDay: 1_000 });
-    bench = await openLookBackBench({ service, lakeDir: base.dir, jobs: JOBS, redis: redis!, nowMs: NOW_MS });
+    bench = await openInProcessFleet({
+      service,
+      lakeDir: base.dir,
+      job: JOBS.measurements,
+      redis: redis!,
+      startMs: NOW_MS,
+    });
     return async () => {
       await bench[Symbol.asyncDispose]();
       await service.close();

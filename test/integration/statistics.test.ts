@@ -16,15 +16,7 @@ import {
   unfinishedFiles,
 } from '../helpers/lake.ts';
 import type { JobFile } from '../helpers/run.ts';
-import {
-  DATE,
-  mustExport,
-  newLake,
-  runExport,
-  serviceForTests,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { DATE, mustExport, newLake, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'statistics', vessel: VESSEL, date: DATE };
 const ALL =
@@ -160,51 +152,6 @@ test('a service whose ranges include their end adds no window', async () => {
     expect(differences(await lakeRows(lake.dir), await truth('1h', ALL))).toEqual({ missing: [], extra: [] });
   } finally {
     await inclusive.close();
-  }
-});
-
-test('a lie about counts in the windows is refused', async () => {
-  await using lake = await newLake();
-  service.faults = ({ family, url }) =>
-    family === 'statistics' && url.includes('mean') ? { kind: 'statistics-counts', offset: 1 } : undefined;
-  try {
-    const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs: job({ window: '10m' }) });
-    expect(code).toBe(1);
-    expect(results).toMatchObject([{ state: 'failed', code: 'counts-disagree' }]);
-    expect(await readObject(lake.dir, DAY)).toBeUndefined();
-  } finally {
-    service.faults = undefined;
-  }
-});
-
-test('windows that do not follow each other from midnight on are refused', async () => {
-  await using lake = await newLake();
-  const at = (minute: string) => `"${DATE}T06:${minute}:00.000000Z"`;
-  const times = `"first_time":${at('08')},"last_time":${at('08')}`;
-  const row = `{"timestamp":${at('07')},"id":"${[...names.keys()][0]}","aggregations":{"count":1,"mean":1.5,${times}}}`;
-  service.faults = ({ family, url }) =>
-    family === 'statistics' && url.includes('mean')
-      ? { kind: 'garbage', contentType: 'application/json', body: `[${row}]` }
-      : undefined;
-  try {
-    const { results } = await runExport({ service, lakeUrl: lake.url, jobs: job({ window: '10m' }) });
-    expect(results).toMatchObject([{ state: 'failed', code: 'windows-misaligned' }]);
-    expect(results[0]!.message).toContain(`window of 10m that begins at ${DATE}T06:07:00.000000Z`);
-  } finally {
-    service.faults = undefined;
-  }
-});
-
-test('statistics that say nothing do not prove a day empty', async () => {
-  await using lake = await newLake();
-  service.faults = ({ family }) => (family === 'statistics' ? { kind: 'statistics-empty' } : undefined);
-  try {
-    const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs: job({}) });
-    expect({ code, results }).toMatchObject({ code: 1, results: [{ code: 'counts-disagree' }] });
-    expect(results[0]!.message).toMatch(/no reading .* but series IMO\d+\/.* has one at 2026-01-05T/);
-    expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
-  } finally {
-    service.faults = undefined;
   }
 });
 

@@ -6,7 +6,7 @@ import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, receiptOf } from '../helpers/lake.ts';
 import type { TestLake } from '../helpers/run.ts';
 import {

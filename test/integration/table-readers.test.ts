@@ -157,7 +157,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     }
   }
 
-  test('first loads, replaced and emptied days', async () => {
+  test('first loads, replaced and emptied days', { timeout: 120_000 }, async () => {
     await exportDays({ from: DATE, to: '2026-01-07' });
     await check();
     service.overlay.addReadings(series, [

@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
 import { readAskedDays } from '../../src/lake/asked-days.ts';
-import { backfillKey, captureKey, noteKey, receiptKey, regularRunsKey } from '../../src/lake/keys.ts';
+import { backfillKey, captureKey, noteKey, receiptKey } from '../../src/lake/keys.ts';
 import { markRegularRun } from '../../src/lake/marks.ts';
-import type { ObjectStore } from '../../src/store/store.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
+import { watchedStore } from '../helpers/watched-store.ts';
+import { keysOf } from '../store/store-suite.ts';
 
 const [ONE, OTHER] = ['IMO9000001', 'IMO9000002'];
 const VESSELS = [ONE, OTHER];
@@ -27,46 +29,25 @@ const DISCOVERING: Job = { ...NIGHTLY, vessels: { discover: 'flat/*/*' } };
 const keyOf = (vessel: string, date: string) => receiptKey({ job: 'm', vessel, date });
 const ago = (days: number) => addDays(TODAY, -days);
 
-/** A store of keys, and of what lies there. */
-function memoryStore(keys: Iterable<string>, texts: Readonly<Record<string, string>> = {}) {
-  const files = new Map([...keys].map((key) => [key, '{}']));
-  for (const [key, text] of Object.entries(texts)) files.set(key, text);
-  let lists = 0;
-  async function* list(prefix: string) {
-    lists++;
-    for (const key of [...files.keys()].sort())
-      if (key.startsWith(prefix)) yield { key, sizeBytes: 2, tag: 'a' };
-  }
-  const store = {
-    list,
-    async *listPages(prefix: string) {
-      const page = [];
-      for await (const one of list(prefix)) page.push(one);
-      yield page;
-    },
-    get: async (key: string) => {
-      const text = files.get(key);
-      return text === undefined ? undefined : { bytes: Buffer.from(text), version: '1' };
-    },
-    putIfAbsent: async (key: string, bytes: Uint8Array) => {
-      if (files.has(key)) return false;
-      files.set(key, Buffer.from(bytes).toString());
-      return true;
-    },
-  } as unknown as ObjectStore;
-  return { store, files, lists: () => lists };
+/** A lake of keys, and of what lies there. */
+async function lakeOf(keys: readonly string[], texts: Readonly<Record<string, string>> = {}) {
+  const files = createMemoryStore();
+  for (const key of keys) await files.put(key, Buffer.from('{}'));
+  for (const [key, text] of Object.entries(texts)) await files.put(key, Buffer.from(text));
+  return { files, ...watchedStore(files) };
 }
 
 const published = (vessel: string, ...dates: string[]) => dates.map((date) => keyOf(vessel, date));
 
 /** Of each vessel what its days of a range are: `p` published, `m` missing, `-` not asked for, `.` not due. */
 async function look(
-  { store, files }: ReturnType<typeof memoryStore>,
+  { store, files }: Awaited<ReturnType<typeof lakeOf>>,
   job: Job,
   range: { readonly from: string; readonly to: string; readonly isCurrent?: boolean },
   vessels: readonly string[] = VESSELS,
 ): Promise<string[]> {
-  const isPublished = ({ vessel, date }: { vessel: string; date: string }) => files.has(keyOf(vessel, date));
+  const keys = new Set(await keysOf(files, '_ledger/'));
+  const isPublished = ({ vessel, date }: { vessel: string; date: string }) => keys.has(keyOf(vessel, date));
   const name = await readAskedDays({ store, clock }, job, { ...range, vessels, isPublished });
   const letters: Record<string, string> = { missing: 'm', 'not-asked-for': '-', 'not-due': '.' };
   return vessels.map((vessel) =>
@@ -79,36 +60,11 @@ async function look(
   );
 }
 
-test('days before `since` are not asked for, and those after it are, published or not', async () => {
-  const lake = memoryStore(published(ONE, ago(20)));
-  const range = { from: ago(8), to: addDays(TODAY, 1) };
-  expect(await look(lake, { ...BY_HAND, since: ago(3) }, range)).toEqual(['-----mmm.', '-----mmm.']);
-});
-
-test('a schedule asks from the first published day on, of every vessel, and else for a look-back', async () => {
-  const range = { from: ago(18), to: ago(12) };
-  expect(await look(memoryStore([]), NIGHTLY, range)).toEqual(['----mm', '----mm']);
-  expect(await look(memoryStore(published(ONE, ago(16))), NIGHTLY, range)).toEqual(['--pmmm', '--mmmm']);
-});
-
-test('a job that is run by hand asks for its look-back, if it has one, and for what regular runs began', async () => {
-  const range = { from: ago(5), to: TODAY };
-  const lake = memoryStore([]);
-  expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
-  const reconcile = { cron: '0 8 * * *', timezone: 'UTC', lookbackDays: 2 };
-  expect(await look(lake, { ...BY_HAND, reconcile }, range)).toEqual(['---mm', '---mm']);
-  await markRegularRun(lake.store, BY_HAND, ago(4));
-  await markRegularRun(lake.store, BY_HAND, ago(1));
-  expect(await look(lake, BY_HAND, range)).toEqual(['-mmmm', '-mmmm']);
-  lake.files.set(regularRunsKey('m'), '{"from": 5}');
-  expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
-});
-
 test('what says itself when it is exported needs no mark of regular runs', async () => {
-  const lake = memoryStore([]);
+  const lake = await lakeOf([]);
   await markRegularRun(lake.store, NIGHTLY, ago(4));
   await markRegularRun(lake.store, { ...BY_HAND, since: ago(9) }, ago(4));
-  expect([...lake.files.keys()]).toEqual([]);
+  expect(await keysOf(lake.files, '')).toEqual([]);
 });
 
 test('a backfill that is defined asks for its days and vessels; once it is covered nobody does for those beside it', async () => {
@@ -116,24 +72,14 @@ test('a backfill that is defined asks for its days and vessels; once it is cover
     ...{ backfillVersion: 1, id: 'b', job: 'm', from: ago(9), to: ago(7), vessels: [OTHER] },
     ...{ allowShrink: false, paused: true, createdAt: '2026-06-30T00:00:00.000Z' },
   };
-  const lake = memoryStore([], { [backfillKey('b')]: JSON.stringify(backfill) });
+  const lake = await lakeOf([], { [backfillKey('b')]: JSON.stringify(backfill) });
   const range = { from: ago(10), to: ago(5) };
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-mm--']);
-  lake.files.delete(backfillKey('b'));
-  for (const key of published(OTHER, ago(9), ago(8))) lake.files.set(key, '{}');
+  await lake.files.remove(backfillKey('b'));
+  for (const key of published(OTHER, ago(9), ago(8))) await lake.files.put(key, Buffer.from('{}'));
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-pp--']);
-  lake.files.set(backfillKey('b'), 'no JSON');
+  await lake.files.put(backfillKey('b'), Buffer.from('no JSON'));
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-pp--']);
-});
-
-test('a hole between published days of a vessel is missing, one of more than a month lies between two exports', async () => {
-  const short = memoryStore(published(ONE, ago(60), ago(28)));
-  const range = { from: ago(61), to: ago(26) };
-  expect((await look(short, BY_HAND, range))[0]).toBe(`-p${'m'.repeat(31)}p-`);
-  const long = memoryStore(published(ONE, ago(60), ago(27)));
-  expect((await look(long, BY_HAND, range))[0]).toBe(`-p${'-'.repeat(32)}p`);
-  // What is exported from `since` on says nothing of the days before it.
-  expect((await look(short, { ...BY_HAND, since: ago(28) }, range))[0]).toBe(`-p${'-'.repeat(31)}pm`);
 });
 
 test('of a vessel that has left, only holes are missing; where all have stopped, none has left', async () => {
@@ -141,25 +87,25 @@ test('of a vessel that has left, only holes are missing; where all have stopped,
   const days = (from: number, to: number) => datesBetween(ago(from), ago(to));
   const leaver = published(ONE, ...days(40, 33), ...days(32, 30));
   const others = published(OTHER, ...days(40, 0));
-  const [left] = await look(memoryStore([...leaver, ...others]), DISCOVERING, range);
+  const [left] = await look(await lakeOf([...leaver, ...others]), DISCOVERING, range);
   expect(left).toBe(`pppppppmpp${'-'.repeat(30)}.`);
-  const [stopped] = await look(memoryStore(leaver), DISCOVERING, range);
+  const [stopped] = await look(await lakeOf(leaver), DISCOVERING, range);
   expect(stopped).toBe(`pppppppmpp${'m'.repeat(30)}.`);
   // Whom the service lists has not left, nor has whom an export is tried of.
-  const [listed] = await look(memoryStore([...leaver, ...others]), DISCOVERING, {
+  const [listed] = await look(await lakeOf([...leaver, ...others]), DISCOVERING, {
     ...range,
     isCurrent: true,
   });
   expect(listed).toBe(stopped);
   const note = noteKey({ job: 'm', vessel: ONE, date: ago(1) });
-  const [tried] = await look(memoryStore([...leaver, ...others, note]), DISCOVERING, range);
+  const [tried] = await look(await lakeOf([...leaver, ...others, note]), DISCOVERING, range);
   expect(tried).toBe(stopped);
 });
 
 test('a job whose days are all asked for costs no request', async () => {
-  const lake = memoryStore(published(ONE, ago(3)));
+  const lake = await lakeOf(published(ONE, ago(3)));
   await look(lake, { ...NIGHTLY, since: ago(9) }, { from: ago(9), to: addDays(TODAY, 1) });
-  expect(lake.lists()).toBe(0);
+  expect(lake.asked).toEqual([]);
 });
 
 test('whatever is published, a day is called the same, however many of its neighbours are looked at with it', async () => {
@@ -192,7 +138,7 @@ test('whatever is published, a day is called the same, however many of its neigh
       day,
       day,
       async (job, one, other, a, b) => {
-        const lake = memoryStore([
+        const lake = await lakeOf([
           ...published(ONE, ...datesOf(one)),
           ...published(OTHER, ...datesOf(other)),
         ]);
@@ -214,7 +160,7 @@ test('snapshots that a schedule has asked for since the last one are missing, an
   const job: Job = { ...NIGHTLY, dataset: 'metadata' };
   const mark = (date: string) => captureKey({ job: 'm', vessel: ONE, date });
   const range = { from: ago(4), to: addDays(TODAY, 1) };
-  const taken = memoryStore([...published(ONE, ago(4)), mark(ago(2))]);
+  const taken = await lakeOf([...published(ONE, ago(4)), mark(ago(2))]);
   expect((await look(taken, job, range))[0]).toBe('p..mm');
   // It has not fired today.
   const evening = { ...job, schedule: { ...SCHEDULE, cron: '15 18 * * *' } };
@@ -223,10 +169,10 @@ test('snapshots that a schedule has asked for since the last one are missing, an
   expect(new Date(`${ago(1)}T00:00:00Z`).getUTCDay()).toBe(1);
   expect((await look(taken, weekly, range))[0]).toBe('p..m.');
   // A clock that was ahead has marked a day to come, and older versions marked none.
-  const ahead = memoryStore([...published(ONE, ago(4)), mark(ago(2)), mark(addDays(TODAY, 9))]);
+  const ahead = await lakeOf([...published(ONE, ago(4)), mark(ago(2)), mark(addDays(TODAY, 9))]);
   expect((await look(ahead, job, range))[0]).toBe('p..mm');
-  expect((await look(memoryStore(published(ONE, ago(4))), job, range))[0]).toBe('p....');
+  expect((await look(await lakeOf(published(ONE, ago(4))), job, range))[0]).toBe('p....');
   // Who died between receipt and mark has taken it.
-  const newer = memoryStore([...published(ONE, ago(4), ago(1)), mark(ago(2))]);
+  const newer = await lakeOf([...published(ONE, ago(4), ago(1)), mark(ago(2))]);
   expect((await look(newer, job, range))[0]).toBe('p..pm');
 });

@@ -1,25 +1,21 @@
 /** Which service a job of a lake is from: written down once, kept by whoever writes the file, and refused to others. */
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { LAKE_KEY } from '../../src/lake/keys.ts';
 import { acceptSource, type LakeSource, readLakeFile } from '../../src/lake/lake-file.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
 
 const HERE = 'https://api.example.com/acme';
 const OTHER = { code: 'other-source' };
-let folder: TempFolder;
 let store: ObjectStore;
-beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
+beforeEach(() => {
+  store = createMemoryStore();
 });
-afterEach(() => folder.remove());
 
 function open(source: LakeSource | string) {
   const clock = createManualClock();

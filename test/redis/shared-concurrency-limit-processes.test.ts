@@ -77,7 +77,9 @@ function sequence(seed: number): () => number {
 }
 
 describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', () => {
-  test('never exceed it while they and Redis are killed, and Redis is flushed, and use it in full', async () => {
+  test('never exceed it while they and Redis are killed, and Redis is flushed, and use it in full', {
+    timeout: 120_000,
+  }, async () => {
     await using crew = await startCrew();
     const { listener, redis } = crew;
     const random = sequence(7);

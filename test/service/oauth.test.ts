@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
-import { TokenAuthority } from '../../src/service/http/credentials.ts';
+import { createTokenAuthority } from '../../src/service/http/credentials.ts';
 import { basic, CLIENT, openService, type TestService, testClock, VESSEL } from './running-service.ts';
 
 const ODD = { clientId: 'fleet: a+b%41 ö', clientSecret: 'é%2Bx+y:%zz /"\\', vessels: '*' } as const;
@@ -104,7 +104,7 @@ test('any credentials are accepted plain and encoded, and no others', () => {
   fc.assert(
     fc.property(id, secret, secret, (clientId, clientSecret, other) => {
       const client = { clientId, clientSecret, vessels: '*' } as const;
-      const authority = new TokenAuthority([client], 3600, testClock(), silentLog);
+      const authority = createTokenAuthority([client], 3600, testClock(), silentLog);
       const login = (name: string, tried: string) => {
         try {
           return authority.authenticate(basic(name, tried), 'here');
@@ -131,7 +131,7 @@ test('any credentials are accepted plain and encoded, and no others', () => {
 test('whoever spells a client id in other ways has no more guesses', async () => {
   const lines: object[] = [];
   const log = { ...silentLog, warn: (fields: object) => void lines.push(fields) };
-  const authority = new TokenAuthority([CLIENT], 3600, testClock(), log);
+  const authority = createTokenAuthority([CLIENT], 3600, testClock(), log);
   const spellings = ['reader', '%72eader', 'r%65ader', 're%61der', 'rea%64er', '%72%65ader'];
   const statuses = Array.from({ length: 30 }, (_, guess) => {
     try {
@@ -149,7 +149,7 @@ test('a secret that is sent as an id is not logged, however it is spelled', () =
   const lines: object[] = [];
   const log = { ...silentLog, warn: (fields: object) => void lines.push(fields) };
   const odd = { ...CLIENT, clientSecret: 'odd+secret%41' };
-  const authority = new TokenAuthority([CLIENT, odd], 3600, testClock(), log);
+  const authority = createTokenAuthority([CLIENT, odd], 3600, testClock(), log);
   const names = [odd.clientSecret, form(odd.clientSecret), spellOut(odd.clientSecret), 'reader'];
   for (const name of names) expect(() => authority.authenticate(basic(name, 'x'), 'here')).toThrow();
   expect(lines.map((line) => (line as { name: string }).name)).toEqual(['***', '***', '***', 'reader']);

@@ -1,11 +1,11 @@
 /** What is asked of statistics, of a listener that answers as scripted. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { messageOf } from '../../src/core/errors.ts';
 import { dayRange, type Job, MAX_SERIES, silentLog } from '../../src/core/model/index.ts';
 import { createSourceContext, type SourceContext } from '../../src/source/context.ts';
 import { askDayCounts, confirmEmpty } from '../../src/source/counts.ts';
 import { resolveSeries } from '../../src/source/series.ts';
-import { answer, breakOff, clientOf, type Listener, startListener } from './fetch/listener.ts';
+import { answer, breakOff, clientOf, type Listener, it as test } from './fetch/listener.ts';
 
 const DATE = '2026-01-05';
 const JOB: Job = {
@@ -46,8 +46,7 @@ function line(hour: number, aggregations: Record<string, unknown>): string {
   return `${JSON.stringify({ timestamp: at(hour), id: 'a', aggregations })}\n`;
 }
 
-test('a try that broke off leaves nothing behind', async () => {
-  const listener = await startListener();
+test('a try that broke off leaves nothing behind', async ({ listener }) => {
   listener.script(
     breakOff(Buffer.from(`[${windows([0, 5])},${windows([1, 7])}`)),
     array(windows([0, 5], [1, 7], [2, 1])),
@@ -58,8 +57,7 @@ test('a try that broke off leaves nothing behind', async () => {
   expect(context.stats).toMatchObject({ requests: 2, retries: 1 });
 });
 
-test('windows outside the day are dropped, and whole hours are asked for', async () => {
-  const listener = await startListener();
+test('windows outside the day are dropped, and whole hours are asked for', async ({ listener }) => {
   listener.script(array(windows([-1, 3], [23, 4], [24, 5])));
   const counts = await askDayCounts(contextOf(listener), SERIES);
   expect(counts.total()).toBe(4);
@@ -71,8 +69,7 @@ test('windows outside the day are dropped, and whole hours are asked for', async
   });
 });
 
-test('the hour of a count is that of its window', async () => {
-  const listener = await startListener();
+test('the hour of a count is that of its window', async ({ listener }) => {
   listener.script(array(windows([5, 60])));
   const counts = await askDayCounts(contextOf(listener), SERIES);
   expect(counts.hour('a', 5)).toMatchObject({ count: 60 });
@@ -113,8 +110,7 @@ describe.each(SPELLINGS)('statistics that contradict themselves, %s', (_, spell)
     ['a window that begins within an hour', windows([5.5, 3]), 'a window that begins at'],
   ];
 
-  test.each(TOLD)('%s', async (_, lines, message) => {
-    const listener = await startListener();
+  test.for(TOLD)('%s', async ([, lines, message], { listener }) => {
     listener.script(array(spell(lines)));
     const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'counts-disagree' });
@@ -122,8 +118,7 @@ describe.each(SPELLINGS)('statistics that contradict themselves, %s', (_, spell)
     expect(messageOf(error)).toContain(message);
   });
 
-  test('a window without readings is none', async () => {
-    const listener = await startListener();
+  test('a window without readings is none', async ({ listener }) => {
     const none = line(5, { count: 0, first_time: null }) + line(6, { count: 0 });
     listener.script(array(spell(none + windows([7, 2]))));
     const counts = await askDayCounts(contextOf(listener), SERIES);
@@ -135,8 +130,7 @@ describe('windows in more than one row', () => {
   const spaced = SPELLINGS[1]![1];
   const both = [windows([5, 3]) + spaced(windows([5, 3])), spaced(windows([5, 3])) + windows([5, 3])];
 
-  test.each(both)('contradict themselves where they say anything twice, %#', async (lines) => {
-    const listener = await startListener();
+  test.for(both)('contradict themselves where they say anything twice, %#', async (lines, { listener }) => {
     listener.script(array(lines));
     const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'counts-disagree' });
@@ -147,8 +141,7 @@ describe('windows in more than one row', () => {
   const parts = line(5, { count: 3 }) + line(5, { first_time: at(5, 1) }) + line(5, { last_time: at(5, 20) });
   const whole = [nothing + windows([5, 3]), windows([5, 3]) + nothing, parts, nothing + parts];
 
-  test.each(whole)('are put together where they do not, %#', async (lines) => {
-    const listener = await startListener();
+  test.for(whole)('are put together where they do not, %#', async (lines, { listener }) => {
     listener.script(array(lines));
     const counts = await askDayCounts(contextOf(listener), SERIES);
     const { fromMicros } = dayRange(DATE);
@@ -169,28 +162,19 @@ describe('different series', () => {
     return Array.from({ length: count }, (_, i) => `${JSON.stringify({ ...row, id: `s${i}` })}\n`).join('');
   };
 
-  test('up to the limit are counted', async () => {
-    const listener = await startListener();
-    listener.script(array(lines(MAX_SERIES) + windows([6, 2])));
-    await expect(askDayCounts(contextOf(listener), SERIES)).rejects.toMatchObject({
-      code: 'too-many-series',
-    });
-    listener.script(array(lines(MAX_SERIES)));
+  test('up to the limit are counted, beyond it are an error that names it, and what was asked', async ({
+    listener,
+  }) => {
+    listener.script(array(lines(MAX_SERIES)), array(lines(MAX_SERIES) + windows([6, 2])));
     expect((await askDayCounts(contextOf(listener), SERIES)).total()).toBe(MAX_SERIES);
-  });
-
-  test('beyond it are an error that names the limit, and what was asked', async () => {
-    const listener = await startListener();
-    listener.script(array(lines(MAX_SERIES + 1)));
     const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'too-many-series' });
     expect(messageOf(error)).toContain('statistics of flat/IMO9321483/* in [2026-01-05T');
     expect(messageOf(error)).toContain(`got more than ${MAX_SERIES} different series`);
-    expect(listener.seen).toHaveLength(1);
+    expect(listener.seen).toHaveLength(2);
   });
 
-  test('are limited where a day that counts none is confirmed', async () => {
-    const listener = await startListener();
+  test('are limited where a day that counts none is confirmed', async ({ listener }) => {
     const reading = (i: number) => `${JSON.stringify({ id: `s${i}`, timestamp: at(-1), value: 1 })}\n`;
     listener.script(answer(Array.from({ length: MAX_SERIES + 1 }, (_, i) => reading(i)).join('')));
     const series = { ...SERIES, unmatched: [], others: [] };
@@ -199,8 +183,7 @@ describe('different series', () => {
     });
   });
 
-  test('of a selection are limited, those of other vessels are none', async () => {
-    const listener = await startListener();
+  test('of a selection are limited, those of other vessels are none', async ({ listener }) => {
     const element = (i: number, imo: string) => ({
       id: `IMO${imo}/${i}`,
       timeSeriesId: `s${i}`,

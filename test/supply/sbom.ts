@@ -34,11 +34,7 @@ interface SbomComponent {
 /** Asks npm, which needs neither network nor node_modules for it. Throws with what npm says. */
 export function makeSbom(): Sbom {
   const args = [
-    'sbom',
-    '--sbom-format=cyclonedx',
-    '--sbom-type=application',
-    '--package-lock-only',
-    '--offline',
+    ...'sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only --offline'.split(' '),
   ];
   const { status, stdout, stderr, error } = spawnSync('npm', args, {
     cwd: ROOT,

@@ -11,7 +11,9 @@ export const ACT_PASSWORD = 'a password to act!';
 export interface ActsPage extends ServedPage {
   /** The status, and the message or what stands in its place. */
   act(body: unknown): Promise<{ status: number; code: string; message: string }>;
-  /** Lines of the log about acts. */
+  /** The log as it is written, a line each. */
+  readonly written: readonly string[];
+  /** Its lines about acts. */
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   /** Of somebody who may act. */
   readonly cookie: string;
@@ -22,25 +24,21 @@ interface ActsOptions {
   readonly jobs: readonly Job[];
   readonly clock?: Clock;
   readonly fleet?: Fleet;
-  readonly onLine?: (line: string) => void;
 }
 
 export async function openActs(options: ActsOptions): Promise<ActsPage> {
-  const { store, jobs, clock = systemClock, fleet, onLine = () => {} } = options;
-  const all: Record<string, unknown>[] = [];
-  const write = (line: string) => {
-    all.push(JSON.parse(line));
-    onLine(line);
-  };
-  const log = createLog({ level: 'debug', readable: false, write });
+  const { store, jobs, clock = systemClock, fleet } = options;
+  const written: string[] = [];
+  const log = createLog({ level: 'debug', readable: false, write: (line) => void written.push(line) });
   const ports = { store, jobs, clock, log, ...(fleet && { fleet }) };
   const page = await servePage(ports, { readPassword: READ_PASSWORD, actPassword: ACT_PASSWORD });
   const cookie = await signIn(page.url, ACT_PASSWORD, 'Nora');
   return {
     ...page,
     cookie,
+    written,
     get lines() {
-      return all.filter(({ msg }) => msg === 'act');
+      return written.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'act');
     },
     async act(body) {
       const headers = { ...ACT_HEADERS, cookie };

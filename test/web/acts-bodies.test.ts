@@ -14,8 +14,8 @@ import { makeReceipt, writeReceipts } from '../helpers/ledger.ts';
 import { canStartOwnRedis, type OwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
-import { ACT_HEADERS } from '../helpers/web.ts';
-import { type ActsPage, openActs } from './acts-bench.ts';
+import { ACT_HEADERS, signIn } from '../helpers/web.ts';
+import { ACT_PASSWORD, type ActsPage, openActs } from './acts-bench.ts';
 
 const redis = await redisForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
@@ -86,6 +86,35 @@ describe('from a lake alone', () => {
     expect([status, code]).toEqual([409, 'no-fleet']);
     expect(message.endsWith(command), message).toBe(true);
     expect((await lakeFiles(lake.dir)).size).toBe(0);
+  });
+
+  test('names with markup and control characters hold in answers and in the log, and no secret is there', async () => {
+    const evil = '<script>alert(1)</script>\u001b[2J\u202e\n{"level":"error","msg":"forged"}';
+    const cookie = await signIn(page.url, ACT_PASSWORD, evil);
+    const ask = async (body: unknown) => {
+      const headers = { ...ACT_HEADERS, cookie };
+      const sent = { method: 'POST', headers, body: JSON.stringify(body) };
+      const answer = await fetch(`${page.url}/api/acts`, sent);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      return ((await answer.json()) as { error: { message: string } }).error.message;
+    };
+    for (const body of [
+      { act: evil },
+      { act: 'accept-warning', job: evil, vessel: VESSEL },
+      { act: 'accept-warning', job: DAY.job, vessel: evil },
+      { act: 'accept-warning', job: 'no-job', vessel: VESSEL, [evil]: 1 },
+      { act: 'cancel-backfill', id: evil },
+    ])
+      expect(unseenIn(await ask(body))).toEqual([]);
+    // One line each: nobody can write another.
+    expect(page.lines).toHaveLength(5);
+    for (const line of page.written) {
+      expect(unseenIn(line.trimEnd()), line).toEqual([]);
+      expect(JSON.parse(line).msg).not.toBe('forged');
+    }
+    expect(page.lines.every(({ by }) => typeof by === 'string' && by.includes('<script>'))).toBe(true);
+    for (const secret of ['a password to', cookie.split('=')[1]!, page.cookie.split('=')[1]!])
+      expect(page.written.join('')).not.toContain(secret);
   });
 });
 

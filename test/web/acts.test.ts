@@ -17,13 +17,11 @@ import {
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
-import { type NoticeBench, openNoticeBench } from '../integration/notice-bench.ts';
+import { type NoticeBench, openNoticeBench } from '../integration/fleet-in-process.ts';
 import { type ActsPage, openActs } from './acts-bench.ts';
 
 const redis = await redisForTests();
-const prefix = redis?.newPrefix() ?? '';
 const JOB: JobFile = { ...FEW_SERIES, since: '2026-01-04', schedule: { cron: '15 6 * * *', settle: '6h' } };
-const START_MS = Date.parse('2026-01-08T06:30:00Z');
 const OLD: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
 const OLDER: VesselDay = { ...OLD, date: '2026-01-04' };
 const NIGHT: VesselDay = { ...OLD, date: '2026-01-07' };
@@ -50,7 +48,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
   });
   const open = async (job: JobFile) => {
     bench = await openNoticeBench({
-      ...{ service, lakeDir: base.dir, job, redis: redis!, prefix, startMs: START_MS },
+      ...{ service, lakeDir: base.dir, job, redis: redis! },
     });
     const { fleet } = bench;
     const { store, ports, config } = fleet.app;
@@ -89,7 +87,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
         status: 200,
         message: expect.stringContaining('its turn comes'),
       });
-      const { waiting, prioritized, failed } = await bench.depth();
+      const { waiting, prioritized, failed } = await bench.fleet.queue.depth();
       expect([waiting + prioritized, failed]).toEqual([1, 0]);
       bench.work();
       await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
@@ -98,16 +96,6 @@ describe.skipIf(redis === undefined)('by the page', () => {
         status: 200,
         message: `${formatVesselDay(NIGHT)} is published as its job asks: there is nothing to try again`,
       });
-    });
-
-    test('that failed, and of which the queue has nothing', async () => {
-      const stop = await fail();
-      await stop();
-      await bench.fleet.queue.remove(NIGHT);
-      expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ state: 'failed' });
-      expect((await again(NIGHT)).message).toContain('is in the queue now');
-      bench.work();
-      await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
     });
 
     test('that waits for series, without the rest of its wait', async () => {
@@ -160,7 +148,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
     test('not before its day is over', async () => {
       expect(await again({ ...NIGHT, date: '2026-01-08' })).toMatchObject({ status: 409, code: 'not-due' });
       expect(await again({ ...NIGHT, date: '2199-12-31' })).toMatchObject({ status: 409, code: 'not-due' });
-      const { waiting, prioritized, delayed } = await bench.depth();
+      const { waiting, prioritized, delayed } = await bench.fleet.queue.depth();
       expect(waiting + prioritized + delayed).toBe(0);
     });
 
@@ -214,7 +202,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
       { ...other, kind: 'backfill' },
       { ...other, job: 'gone', kind: 'nightly' },
     ]);
-    await poll(async () => (await bench.depth()).failed).toBe(3);
+    await poll(async () => (await bench.fleet.queue.depth()).failed).toBe(3);
     await stop();
     service.faults = undefined;
     expect(await page.act({ act: 'try-failed-again', job: 'measurements' })).toMatchObject({
@@ -227,7 +215,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
     bench.work();
     await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
     await poll(() => receiptOf(bench.lake.dir, other)).toBeDefined();
-    expect((await bench.depth()).failed).toBe(1);
+    expect((await bench.fleet.queue.depth()).failed).toBe(1);
   });
 
   test('a backfill is started, paused, resumed and cancelled, each twice', async () => {
@@ -240,7 +228,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
     expect((await page.act({ ...body, ...range })).message).toBe(`${id} is under way already`);
     await bench.look();
     // The night's own vessel-day and the backfill's two.
-    const depth = async () => (await bench.depth()).prioritized;
+    const depth = async () => (await bench.fleet.queue.depth()).prioritized;
     expect(await depth()).toBe(2);
 
     expect((await page.act({ act: 'pause-backfill', id })).message).toBe(
@@ -279,7 +267,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
     expect(await listBackfills(store)).toEqual([]);
   });
 
-  test('a hold is lifted: while its fault lasts it comes back with its reason, and else the queue goes on', async () => {
+  test('a hold is lifted: while its fault lasts it comes back with its reason, and else the queue continues', async () => {
     answer({ kind: 'status', status: 401 }, ['token']);
     service.revokeTokens();
     bench.work();
@@ -287,12 +275,12 @@ describe.skipIf(redis === undefined)('by the page', () => {
     const isPaused = () => bench.fleet.queue.bull.isPaused();
     await poll(isPaused).toBe(true);
     expect(await bench.look()).toEqual(['begun hold']);
-    const holds = bench.said('the hold was lifted by hand: trying again');
+    const holds = bench.said('the hold was lifted by hand: trying again').length;
     expect(await page.act({ act: 'lift-hold' })).toMatchObject({
       status: 200,
       message: expect.stringContaining("it was on hold for 'credentials-refused'"),
     });
-    await poll(() => bench.said('the hold was lifted by hand: trying again')).toBe(holds + 1);
+    await poll(() => bench.said('the hold was lifted by hand: trying again').length).toBe(holds + 1);
     await poll(isPaused).toBe(true);
     service.faults = undefined;
     // So long it is remembered that the credentials were refused.
@@ -303,16 +291,6 @@ describe.skipIf(redis === undefined)('by the page', () => {
       status: 200,
       message: 'the queue is not on hold',
     });
-  });
-
-  test('a queue that is paused without a reason is told as on hold, stays so over probes, and is lifted', async () => {
-    await bench.fleet.queue.bull.pause();
-    bench.work();
-    expect(await bench.look()).toEqual(['begun hold']);
-    expect(await bench.fleet.queue.bull.isPaused()).toBe(true);
-    expect((await page.act({ act: 'lift-hold' })).message).toContain("it was on hold for 'paused'");
-    await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
-    expect(await bench.look()).toEqual(['over hold']);
   });
 
   test('each act is logged: who, from where, what, to what, and how it ended', async () => {

@@ -1,44 +1,18 @@
 import { readdirSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
-import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
-import { type ServedPage, servePage } from '../helpers/web.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
+import { askAsGiven, type ServedPage, servePage } from '../helpers/web.ts';
 
-let folder: TempFolder;
 let page: ServedPage;
 beforeAll(async () => {
-  folder = await newTempFolder();
   const jobs = Array.from({ length: 100 }, (_, at) => ({ name: `job-${at}`, dataset: 'measurements' }));
-  page = await servePage({ store: createLocalStore(folder.path), jobs: jobs as unknown as Job[] });
+  page = await servePage({ store: createMemoryStore(), jobs: jobs as unknown as Job[] });
 });
-afterAll(async () => {
-  await page?.close();
-  await folder.remove();
-});
+afterAll(() => page?.close());
 
-/** The path as it is given, and the body as it comes. */
-function get(path: string, headers: object = {}, method = 'GET') {
-  interface Answer {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-    readonly bytes: Buffer;
-  }
-  return new Promise<Answer>((done, fail) => {
-    const { hostname, port } = new URL(page.url);
-    httpRequest({ hostname, port, path, method, headers: { ...headers } }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        done({ status: response.statusCode!, headers: response.headers, bytes: Buffer.concat(chunks) }),
-      );
-    })
-      .on('error', fail)
-      .end();
-  });
-}
+const get = (path: string, headers = {}, method = 'GET') => askAsGiven(page.url + path, { headers, method });
 
 test('every view has an address, and what is none is not found', async () => {
   for (const path of ['/', '/coverage/a%2Fb?from=2026-01-01', '/day/j/IMO9321483/2026-01-05', '/fleet']) {

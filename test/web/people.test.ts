@@ -1,32 +1,30 @@
 /** People whom a proxy names, sessions that are ended, and what the log keeps of who may not act. */
-import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { readNetworks } from '../../src/core/model/web-address.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ErrorAnswer, SessionAnswer } from '../../src/web/answers.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { createEndedSessions } from '../../src/web/sign-in/ended-sessions.ts';
 import { SESSION_SECONDS } from '../../src/web/sign-in/sessions.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
-import { ACT_HEADERS, type ServedPage, servePage, signIn, type TestPagePorts } from '../helpers/web.ts';
+import {
+  ACT_HEADERS,
+  askAsGiven,
+  type ServedPage,
+  servePage,
+  signIn,
+  type TestPagePorts,
+} from '../helpers/web.ts';
 
 const READ = 'a password to look';
 const ACT = 'a password to act!';
 const redis = await redisForTests();
 
-let folder: TempFolder;
-beforeAll(async () => {
-  folder = await newTempFolder();
-});
-afterAll(async () => {
-  await folder.remove();
-  await redis?.stop();
-});
+afterAll(() => redis?.stop());
 
 /** Lines of the log of what was refused, and what was said of who signed in. */
 function linesOf() {
@@ -36,7 +34,7 @@ function linesOf() {
 }
 
 function serve(access: Partial<WebAccess>, ports: Partial<TestPagePorts> = {}): Promise<ServedPage> {
-  return servePage({ store: createLocalStore(folder.path), jobs: [], ...ports }, access);
+  return servePage({ store: createMemoryStore(), jobs: [], ...ports }, access);
 }
 
 interface Asked {
@@ -46,20 +44,13 @@ interface Asked {
   readonly body?: object;
 }
 
-type Json = SessionAnswer & ErrorAnswer;
-
 /** Headers as they are given, from an address of this machine. */
-function ask(url: string, path: string, { headers = {}, from, body }: Asked = {}) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; json: Json }>();
-  const method = body === undefined ? 'GET' : 'POST';
+async function ask(url: string, path: string, { headers = {}, from, body }: Asked = {}) {
+  const sent = body && { method: 'POST', body: JSON.stringify(body) };
   const all = { ...(body && ACT_HEADERS), ...headers };
-  const options = { method, headers: all, ...(from && { localAddress: from }) };
-  const request = httpRequest(url + path, options, async (answer) => {
-    const text = (await answer.setEncoding('utf8').toArray()).join('');
-    resolve({ status: answer.statusCode!, json: JSON.parse(text) });
-  });
-  request.on('error', reject).end(body && JSON.stringify(body));
-  return promise;
+  const options = { ...sent, headers: all, ...(from && { localAddress: from }) };
+  const { status, text } = await askAsGiven(url + path, options);
+  return { status, json: JSON.parse(text) as SessionAnswer & ErrorAnswer };
 }
 
 const session = async (url: string, asked: Asked = {}) => (await ask(url, '/api/session', asked)).json;

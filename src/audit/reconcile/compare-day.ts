@@ -34,15 +34,11 @@ export const FINDING_STATES = [
   'unreadable',
 ] as const;
 
-interface NamedChange extends SeriesChange {
-  readonly id: string | null;
-}
-
 export interface ReconcileFinding {
   readonly day: VesselDay;
   readonly state: FindingState;
   readonly message: string;
-  readonly changes: readonly NamedChange[];
+  readonly changes: readonly (SeriesChange & { readonly id: string | null })[];
   /** Readings that the source counted when the day was published, and that it counts now. */
   readonly published: number | null;
   readonly now: number | null;
@@ -55,26 +51,23 @@ export const PUBLISHED_MEMBERS = [
 ];
 export type PublishedDay = IndexedPart<(typeof PUBLISHED_MEMBERS)[number]>;
 
-/** The cheap comparison, which is all that an unchanged day needs. */
-export function isUnchanged(receipt: PublishedDay, digest: string): boolean {
-  return receipt.totalsSha256 === digest;
-}
-
-interface CountedDay {
-  readonly now: DayTotals;
-  readonly digest: string;
-}
-
 /** What differs between a published day and the source; undefined when nothing does after all. */
 export async function findDifference(
   { store }: Pick<ExportPorts, 'store'>,
   context: SourceContext,
   series: Pick<ResolvedSeries, 'idOf' | 'expressions'>,
   receipt: PublishedDay,
-  counted: CountedDay,
+  counted: { readonly now: DayTotals; readonly digest: string },
 ): Promise<ReconcileFinding | undefined> {
   const { day } = context;
-  const published = await readPublishedTotals(store, receipt);
+  const { detailSha256: sha256 } = receipt;
+  const detail = await readDetail(store, {
+    detail: sha256 === undefined ? null : { key: detailKey(day), sha256 },
+  });
+  const published: PublishedTotals | undefined = detail && {
+    ours: seriesTotals(detail.ours),
+    source: detail.source ? seriesTotals(detail.source) : undefined,
+  };
   const policy = receipt.proof === 'at-least' ? 'at-least' : 'exact';
   const changesByDay = published && findChanges(published, counted.now, policy);
   if (changesByDay?.length === 0) return undefined;
@@ -115,16 +108,4 @@ export async function findDifference(
   }
   const state = lossesAmong(changes).length > 0 ? 'would-shrink' : 'changed';
   return { ...base, now, changes: named(changes), state, message: describeChanges(changes, nameOf) };
-}
-
-async function readPublishedTotals(
-  store: ExportPorts['store'],
-  published: PublishedDay,
-): Promise<PublishedTotals | undefined> {
-  const { detailSha256: sha256 } = published;
-  const detail = sha256 === undefined ? null : { key: detailKey(published), sha256 };
-  const counts = await readDetail(store, { detail });
-  if (counts === undefined) return undefined;
-  const { ours, source } = counts;
-  return { ours: seriesTotals(ours), source: source ? seriesTotals(source) : undefined };
 }

@@ -21,11 +21,7 @@ import { resolveSeries } from '../../source/series.ts';
 import type { LookbackTotals, LookbackVessel } from '../../source/totals-by-day.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
 import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
-import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
-
-interface ReconcileRequest extends DayRange {
-  readonly concurrency: number;
-}
+import { findDifference, PUBLISHED_MEMBERS } from './compare-day.ts';
 
 /** A vessel that could not be asked for, by its name or, cleaned, by what is none: nothing is known of its days. */
 interface UnaskedVessel {
@@ -63,7 +59,7 @@ const NOTHING_ASKED = {
 export async function reconcileJob(
   ports: ExportPorts,
   job: Job,
-  request: ReconcileRequest,
+  request: DayRange & { readonly concurrency: number },
   signal: AbortSignal,
   stats: RequestStats = createRequestStats(),
 ): Promise<JobReconciliation> {
@@ -77,12 +73,13 @@ export async function reconcileJob(
   const unasked: UnaskedVessel[] = troubles.filter(({ code }) => code === 'malformed-imo');
   const contextOf = (vessel: string, date: string) =>
     createSourceContext(ports, job, { job: job.name, vessel, date }, signal, stats);
-  const asking = { ports, contextOf, signal, findings, unasked };
-  const lookback: Lookback = { ...asking, toCompare, published, compared: 0 };
-  await compareVessels(lookback, [...toCompare.keys()], concurrency);
-  const order = (a: VesselDay, b: VesselDay) =>
-    a.date < b.date || (a.date === b.date && a.vessel < b.vessel) ? -1 : 1;
-  findings.sort((a, b) => order(a.day, b.day));
+  const found = { findings, toCompare, published, unasked, compared: 0 };
+  const lookback: Lookback = { ports, contextOf, signal, concurrency, ...found };
+  const names = [...toCompare.keys()];
+  for (let at = 0; at < names.length; at += VESSELS_HELD)
+    await compareTotals(lookback, await resolveVessels(lookback, names.slice(at, at + VESSELS_HELD)));
+  const placeOf = ({ day }: ReconcileFinding) => `${day.date}/${day.vessel}`;
+  findings.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   const { compared } = lookback;
   const notCompared = [...toCompare.values()].reduce((sum, dates) => sum + dates.length, 0) - compared;
   const counts = { vessels: vessels.length, compared, notCompared };
@@ -132,47 +129,29 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
         message: 'published with other settings of the job, or proven less than it asks now',
       });
     else if (receipt !== undefined) {
-      const dates = toCompare.get(day.vessel);
-      if (dates === undefined) toCompare.set(day.vessel, [day.date]);
-      else if (dates.at(-1) !== day.date) dates.push(day.date);
+      const dates = toCompare.get(day.vessel) ?? [];
+      toCompare.set(day.vessel, dates);
+      if (dates.at(-1) !== day.date) dates.push(day.date);
     }
   }
   return { findings, toCompare, published };
 }
 
 /** What comparing works with, and where it puts what it finds. */
-interface Lookback {
+interface Lookback extends LedgerFindings {
   readonly ports: ExportPorts;
   readonly contextOf: (vessel: string, date: string) => SourceContext;
   readonly signal: AbortSignal;
-  readonly findings: ReconcileFinding[];
+  readonly concurrency: number;
   readonly unasked: UnaskedVessel[];
-  readonly toCompare: LedgerFindings['toCompare'];
-  readonly published: Pick<DayMap<PublishedDay>, 'get'>;
   /** The row of failures that ended the group before. */
   ended?: FailureStreak | undefined;
   compared: number;
 }
 
-/** Compare some vessels at a time: that bounds the memory of their series and totals. */
-async function compareVessels(
-  lookback: Lookback,
-  names: readonly string[],
-  concurrency: number,
-): Promise<void> {
-  for (let at = 0; at < names.length; at += VESSELS_HELD) {
-    const vessels = await resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
-    await compareTotals(lookback, vessels, concurrency);
-  }
-}
-
 /** The series of vessels, in a fixed order: answers come in any, and requests are to be the same every time. */
-async function resolveVessels(
-  lookback: Lookback,
-  names: readonly string[],
-  concurrency: number,
-): Promise<LookbackVessel[]> {
-  const { contextOf, toCompare } = lookback;
+async function resolveVessels(lookback: Lookback, names: readonly string[]): Promise<LookbackVessel[]> {
+  const { contextOf, toCompare, concurrency } = lookback;
   const vessels: LookbackVessel[] = [];
   await forEachAtOnce(names, concurrency, async (vessel) => {
     const dates = toCompare.get(vessel)!;
@@ -189,12 +168,8 @@ async function resolveVessels(
 }
 
 /** Ask for the totals of vessels in as few requests as may be, and compare. */
-async function compareTotals(
-  lookback: Lookback,
-  vessels: readonly LookbackVessel[],
-  concurrency: number,
-): Promise<void> {
-  const { contextOf, toCompare } = lookback;
+async function compareTotals(lookback: Lookback, vessels: readonly LookbackVessel[]): Promise<void> {
+  const { contextOf, toCompare, concurrency } = lookback;
   await forEachAtOnce(groupVessels(vessels), concurrency, async (group) => {
     const members = group.map(({ vessel }) => vessel);
     await orUnasked(lookback, members, async () => {
@@ -237,7 +212,8 @@ async function compareVessel(
     const receipt = published.get({ vessel, date })!;
     const now = totals(vessel, date)!;
     const digest = totalsDigest(now);
-    if (!isUnchanged(receipt, digest)) {
+    // The cheap comparison is all that an unchanged day needs.
+    if (receipt.totalsSha256 !== digest) {
       const counted = { now, digest };
       const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
       if (finding !== undefined) findings.push(finding);

@@ -8,21 +8,15 @@ import { readNotes, removeNote } from '../../lake/notes.ts';
 import type { FindingState } from './compare-day.ts';
 import type { JobReconciliation } from './reconcile-jobs.ts';
 
-interface RepairOptions {
-  /** Export days too that would lose readings. */
-  readonly allowShrink: boolean;
-  readonly takeover: boolean;
-}
-
 const TO_EXPORT: ReadonlySet<FindingState> = new Set(['missing', 'stale', 'changed']);
 const TO_SHRINK: ReadonlySet<FindingState> = new Set(['would-shrink', 'refused']);
 
-/** Exactly the vessel-days that an export fixes, as tasks for whoever performs them. */
+/** Exactly the vessel-days that an export fixes, as tasks for whoever performs them; with `allowShrink` those too that lose readings. */
 export function repairTasks(
   ports: Pick<ExportPorts, 'apiVersion'>,
   job: Job,
   { findings, unlisted }: Pick<JobReconciliation, 'findings' | 'unlisted'>,
-  { allowShrink, takeover }: RepairOptions,
+  { allowShrink, takeover }: Pick<ExportTask, 'allowShrink' | 'takeover'>,
 ): ExportTask[] {
   return findings
     .filter(({ state }) => TO_EXPORT.has(state) || (allowShrink && TO_SHRINK.has(state)))

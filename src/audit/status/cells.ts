@@ -1,7 +1,4 @@
-/**
- * The one owner of a vessel-day's state: `status`, the page and notices say what these rules say. Pure: what lake and queue
- * have of the day is passed in.
- */
+/** The one owner of a vessel-day's state, for `status`, the page and notices. Pure: what lake and queue have is passed in. */
 import { isOvertaken, type Note, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { AskedState } from '../../core/plan/due.ts';
 
@@ -26,10 +23,7 @@ export const COVERAGE_STATES = [
 /** What the lake has of a vessel-day, or why it has nothing. */
 export type CoverageState = (typeof COVERAGE_STATES)[number];
 
-/**
- * What is wrong: not in the lake although it should be, or not as it should be. A refused day is a good one that stays, and
- * somebody's decision is asked for, as with a warning.
- */
+/** What is wrong. A refused day is a good one that stays: somebody's decision is asked for, as with a warning. */
 export const WRONG_STATES = ['failed', 'missing', 'stale', 'waiting'] as const satisfies CoverageState[];
 
 /** `queued`: to be exported, and in the queue; `warned`: published, and a warning of it stands open. */

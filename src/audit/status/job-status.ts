@@ -1,7 +1,7 @@
 /** What the lake says of a job's vessel-days: receipts, notes and claims. Nothing is asked of the service. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError } from '../../core/errors.ts';
-import type { Job, Log, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import type { Job, Log, Note, ProcessId, VesselDay } from '../../core/model/index.ts';
 import { addDays, datesBetween, formatVesselDay, momentText } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { readAskedDays } from '../../lake/asked-days.ts';
@@ -79,7 +79,8 @@ export async function readJobStatus(
   memory.notes = notes;
   const damaged = new DayMap<Note>();
   for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
-  const vessels = request.vessels ?? vesselsIn([receipts, claims, notes, damaged]);
+  const facts = [receipts, claims, notes, damaged];
+  const vessels = request.vessels ?? [...new Set(facts.flatMap((days) => [...days.vessels()]))].sort();
   expectFew(request, vessels.length, dates.length);
   const cells = await coverDays(
     ports,
@@ -135,12 +136,9 @@ async function readClaimStates(
   const states = new DayMap<LakeFacts['claim']>();
   await forEachAtOnce(days, GETS_AT_ONCE, async (day) => {
     const claims = await findClaims(ports.store, day);
+    const vesselDay = formatVesselDay(day);
     for (const { damage } of claims)
-      if (damage !== undefined)
-        ports.log.warn(
-          { vesselDay: formatVesselDay(day), error: damage.message },
-          'its claim cannot be read',
-        );
+      if (damage) ports.log.warn({ vesselDay, error: damage.message }, 'its claim cannot be read');
     const state = claimStateOf(claims, ports);
     if (state !== undefined) states.set(day, state);
   });
@@ -166,25 +164,8 @@ function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
   };
 }
 
-function vesselsIn(facts: readonly Pick<DayMap<unknown>, 'vessels'>[]): string[] {
-  return [...new Set(facts.flatMap((days) => [...days.vessels()]))].sort();
-}
-
-/** What the lake has of one vessel-day, file by file. */
-interface DayStatus {
-  readonly coverage: Coverage;
-  readonly receipt: Receipt | undefined;
-  readonly note: Note | undefined;
-  readonly claims: readonly FoundClaim[];
-  readonly damages: readonly DataError[];
-}
-
-/** The same for one vessel-day, without a look at any other. Throws what the store throws. */
-export async function readDayStatus(
-  ports: Omit<StatusPorts, 'log'>,
-  job: Job,
-  day: VesselDay,
-): Promise<DayStatus> {
+/** The same for one vessel-day, file by file, without a look at any other. Throws what the store throws. */
+export async function readDayStatus(ports: Omit<StatusPorts, 'log'>, job: Job, day: VesselDay) {
   const { store } = ports;
   const [foundReceipt, foundNote, claims] = await Promise.all([
     orDamage(readReceipt(store, day)),

@@ -1,7 +1,4 @@
-/**
- * One vessel-day: receipt, object, footer and detail against each other, while exports may be running. I4: only
- * reads.
- */
+/** One vessel-day: receipt, object, footer and detail against each other, while exports may be running. I4: only reads. */
 import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../../core/model/index.ts';
 import type { Precision } from '../../core/proof/compare-counts.ts';
 import { isEnded } from '../../lake/claims/claim.ts';
@@ -64,10 +61,7 @@ export async function checkDay(
   }
 }
 
-/**
- * What the day differs in from the draft of an attempt that has published it and lacks only its receipt; undefined where
- * there is no such attempt.
- */
+/** What differs from the draft of an attempt that has published the day and lacks only its receipt; undefined: there is none. */
 async function compareDraft(
   options: DayCheckOptions,
   day: VesselDay,

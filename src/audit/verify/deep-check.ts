@@ -1,7 +1,4 @@
-/**
- * `verify --deep` of one vessel-day: every row read back, against the receipt's detail, and then against what the service's
- * statistics say now.
- */
+/** `verify --deep` of one vessel-day: every row read back, against the receipt's detail, then against the service's statistics. */
 import type { DayCounts } from '../../core/model/index.ts';
 import {
   compareCounts,
@@ -105,10 +102,7 @@ async function compareWithSource(deep: DeepDay, rows: DayRows | undefined): Prom
   return [...changed, ...values];
 }
 
-/**
- * The source's counts now against those of the rows. An `at-least` day may hold more: nothing has changed there either where
- * the source says again what it said at publication.
- */
+/** The source's counts now against those of the rows. An `at-least` day that holds more is unchanged where the source says what it said. */
 function compareSourceCounts(
   { receipt, counts, where }: DeepDay,
   ours: DayCounts | undefined,

@@ -4,7 +4,7 @@ import { cleanMessage, type Dataset, type VesselDay, type Warning } from '../../
 
 /** Advice about what may claim more than there is: the never-shrink guard believes it. */
 const FORCE_THEN_SHRINK =
-  'run the day again with --force; where that is refused (would-shrink), look whether the source has lost readings, and add --allow-shrink';
+  'run the day again with --force; if that is refused (would-shrink), check whether the source has lost readings, and add --allow-shrink';
 
 /**
  * Every name of a finding, what it means and what to do about it. The names are stable: scripts match them, and
@@ -20,27 +20,27 @@ export const FINDINGS = {
     next: 'verify and export with that vessel-export, or a newer one; leave the receipt as it is',
   },
   'receipt-missing': {
-    means: 'there is an object, or a detail, but no receipt',
-    next: 'run the day again; vessel-export did not leave it like this, so find out who removed the receipt',
+    means: 'the day has an object or a detail, but no receipt',
+    next: 'run the day again; vessel-export does not cause this, so find out who removed the receipt',
   },
   'object-missing': {
-    means: 'the receipt names an object that is not there',
+    means: 'the receipt names an object that does not exist',
     next: 'run the day again with --force',
   },
   'object-unexpected': {
-    means: 'the receipt says that the day is empty, and there is an object',
+    means: 'the receipt says that the day is empty, but an object exists',
     next: 'remove the object, or run the day again with --force if the day is not empty',
   },
   'object-stray': {
-    means: "there are other files than a day's object: readers of the lake take them for readings",
+    means: "files other than a day's object exist: readers of the lake read them as readings",
     next: 'find out who put them there, and move them out of the lake',
   },
   'not-in-table': {
     means: 'the receipt names an object that the table does not have: readers of the table miss the day',
-    next: 'run the day again with --force; vessel-export did not leave it like this, so find out who writes to the log',
+    next: 'run the day again with --force; vessel-export does not cause this, so find out who writes to the log',
   },
   'table-file-missing': {
-    means: 'the table names a file that is not there: readers of the table fail',
+    means: 'the table names a file that does not exist: readers of the table fail',
     next: 'run the day again with --force; find out who removes files of the lake',
   },
   'table-differs': {
@@ -48,35 +48,35 @@ export const FINDINGS = {
     next: 'run the day again with --force; find out who writes to the log',
   },
   'table-statistics-differ': {
-    means: 'what the log says of the rows of a file is not so: readers skip files by it, and may miss rows',
+    means: 'statistics of a file in the log are wrong: readers skip files by them, and may miss rows',
     next: 'run the day again with --force; find out who writes to the log',
   },
   'log-damaged': {
     means:
-      'the log of the table, or its newest entries, are lost or cannot be read: readers do not see the job as it is, and nothing can be published',
-    next: "restore the file that the message names, from a version of the bucket or a backup, or make a new log of what the receipts say: 'vessel-export rebuild-log JOB --yes'; then verify again",
+      'the log of the table, or its newest entries, are lost or cannot be read: readers see a wrong state of the job, and nothing can be published',
+    next: "restore the file that the message names, from a version of the bucket or a backup, or write a new log from the receipts: 'vessel-export rebuild-log JOB --yes'; then verify again",
   },
   'checkpoint-damaged': {
     means:
-      'the checkpoint that _last_checkpoint names is not there, or cannot be read: readers that begin with it fail',
+      'the checkpoint that _last_checkpoint names does not exist or cannot be read: readers that use it fail',
     next: "'vessel-export rebuild-log JOB --yes' writes another one; find out who writes to the log",
   },
   'table-schema-differs': {
-    means: 'columns of the table are not those of its files: readers see nulls in their place, or fail',
-    next: "'vessel-export rebuild-log JOB --yes' puts them right; find out who writes to the log",
+    means: 'columns of the table are not those of its files: readers see nulls instead, or fail',
+    next: "'vessel-export rebuild-log JOB --yes' corrects them; find out who writes to the log",
   },
   'table-unsupported': {
     means:
-      'another writer has made the table what vessel-export does not know (a newer protocol, another format, other partitions): nothing is published into it',
-    next: "undo the change with that writer; or, to give up what it has written, move JOB/_delta_log out of the lake and run 'vessel-export rebuild-log JOB --yes'",
+      'another writer has changed the table in a way that is not supported (a newer protocol, another format, other partitions): nothing is published into it',
+    next: "undo the change with that writer; or, to discard its changes, move JOB/_delta_log out of the lake and run 'vessel-export rebuild-log JOB --yes'",
   },
   'size-differs': {
-    means: 'the object has another size than the receipt says: cut short, or replaced',
+    means: 'the object has another size than in the receipt: truncated, or replaced',
     next: 'run the day again with --force',
   },
   'checksum-differs': {
     means: 'bytes of the object are not those that were published',
-    next: 'run the day again with --force; if it comes back, check the disk or who writes to the lake',
+    next: 'run the day again with --force; if it occurs again, check the disk, and who writes to the lake',
   },
   'footer-unreadable': {
     means: 'the object is not a Parquet file, although its bytes are those that the receipt names',
@@ -99,31 +99,31 @@ export const FINDINGS = {
     next: 'run the day again with --force, and report it',
   },
   'detail-missing': {
-    means: 'the detail that the receipt names is not there',
-    next: 'run the day again with --force: the bytes of the object stay the same, the detail comes back',
+    means: 'the detail that the receipt names does not exist',
+    next: 'run the day again with --force: the bytes of the object stay the same, the detail is written again',
   },
   'detail-differs': {
     means: 'the detail is not the one that the receipt names',
-    next: 'run the day again with --force: the bytes of the object stay the same, the detail comes back',
+    next: 'run the day again with --force: the bytes of the object stay the same, the detail is written again',
   },
   'proof-differs': {
     means: 'counts and times in receipt and detail do not prove what the receipt claims',
     next: FORCE_THEN_SHRINK,
   },
   'rows-unreadable': {
-    means: 'the rows cannot be read back, although the bytes are those that the receipt names',
+    means: 'the rows cannot be read, although the bytes are those that the receipt names',
     next: 'run the day again with --force, and report it',
   },
   'count-differs': {
-    means: 'the rows read back are not as many, per series and hour, as the detail says',
+    means: 'the number of rows per series and hour differs from the detail',
     next: `${FORCE_THEN_SHRINK}; receipt, object or detail were changed after publication`,
   },
   'values-differ': {
-    means: "values read back are not those of the service's statistics, at equal counts",
+    means: "values differ from the service's statistics, although the counts are equal",
     next: 'run the day again with --force: either the object was changed together with its receipt, or the source has corrected readings since',
   },
   'source-changed': {
-    means: 'the source counts other readings now than at publication: late data, not damage',
+    means: 'the source counts other readings now than at publication: late data, no damage',
     next: 'reconcile, or run the day again with --force; both refuse a day with fewer readings (would-shrink): if the source is right, add --allow-shrink',
   },
   'not-verified': {
@@ -148,7 +148,7 @@ export function adviceFor(name: FindingName, dataset: Dataset): string {
   const { next } = FINDINGS[name];
   if (dataset !== 'metadata' || !next.includes('run the day again')) return next;
   const otherwise = OF_ENTRY.includes(name)
-    ? "for an earlier one 'vessel-export rebuild-log JOB --yes' makes the log say what its receipt says"
+    ? "for an earlier one 'vessel-export rebuild-log JOB --yes' corrects the log from its receipt"
     : 'for an earlier one restore its files from a version of the bucket or a backup';
   return `${next}. A snapshot can be taken again on its own day only: ${otherwise}`;
 }

@@ -78,7 +78,9 @@ export async function walkDays(
     },
   };
   const files = [...strays].map(([folder, names]) => ({ folder, names, ...parsePartitions(folder) }));
-  return { days, strays: files.filter((stray) => isStrayWanted(range, stray)) };
+  // Strays below another date are left to whoever verifies that date; those below none are always told of.
+  const isTold = ({ date = range.from }: StrayFiles) => date >= range.from && date < range.to;
+  return { days, strays: files.filter(isTold) };
 }
 
 /** Hidden names, and the empty objects that some tools make in the place of folders. */
@@ -86,10 +88,8 @@ function isSkippedByReaders(key: string): boolean {
   return key.endsWith('/') || key.split('/').some((segment) => /^[._]/.test(segment));
 }
 
-/** Strays below another date are left to whoever verifies that date; those below none are always told of. */
-function isStrayWanted({ from, to }: WalkRange, { date }: StrayFiles): boolean {
-  return date === undefined || (date >= from && date < to);
-}
+const MAX_DATE_LISTS = 7;
+const MAX_MONTH_LISTS = 120;
 
 /** What the dates of a range begin with, in few texts: each is a list of its own. */
 function datePrefixes({ from, to }: WalkRange): string[] {
@@ -98,9 +98,6 @@ function datePrefixes({ from, to }: WalkRange): string[] {
   const months = [...new Set(dates.map((date) => date.slice(0, 7)))];
   return months.length <= MAX_MONTH_LISTS ? months : [''];
 }
-
-const MAX_DATE_LISTS = 7;
-const MAX_MONTH_LISTS = 120;
 
 /** Objects are ordered by vessel first: without vessels to look for, those of all dates are listed. */
 function objectPrefixes({ job, vessels }: WalkRange): string[] {

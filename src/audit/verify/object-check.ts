@@ -196,10 +196,7 @@ function describeColumn(element: SchemaElement): string {
   return words.join(' ');
 }
 
-/**
- * How the columns that were found differ from the dataset's; undefined when they do not. `aggregations` of a
- * statistics job; undefined where it is not known which were asked: then each column must be one there can be.
- */
+/** How columns differ from the dataset's. Where `aggregations` are not known, each column must be one that there can be. */
 function schemaDifference(
   found: readonly string[],
   dataset: Dataset,

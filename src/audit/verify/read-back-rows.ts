@@ -25,10 +25,7 @@ function ofDay(day: VesselDay, instant: Sql): Sql {
   return sql`epoch_us(${instant}) - ${dayRange(day.date).fromMicros}`;
 }
 
-/**
- * The count, first and last time of each hour, in one text a series: every value that crosses from DuckDB to us costs
- * as much as many rows cost it.
- */
+/** Count, first and last time of each hour in one text a series: every value that crosses from DuckDB to us is dear. */
 function hoursSql(day: VesselDay): Sql {
   return sql`string_agg(concat_ws(' ', readings, ${ofDay(day, sql`first`)}, ${ofDay(day, sql`last`)}), ';')`;
 }

@@ -1,7 +1,4 @@
-/**
- * Rows of a published object, read back by DuckDB: an engine that had no part in writing them. It may touch the
- * given folders and nothing else, spills into its own, and is loaded when it is first needed.
- */
+/** Rows of a published object, read back by DuckDB, which had no part in writing them. It may touch the given folders only. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';

@@ -1,9 +1,10 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
 import type { Layout, Receipt, VesselDay } from '../../core/model/index.ts';
-import { dayRange, parseTimestamp } from '../../core/model/index.ts';
+import { dayRange, formatVesselDay, parseTimestamp } from '../../core/model/index.ts';
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';
+import { sizeOf } from '../../store/store.ts';
 import { type Difference, difference, differenceOf, type Sides } from './findings.ts';
 
 type CheckedReceipt =
@@ -45,15 +46,15 @@ function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides
   const must = (holds: boolean, found: string, expected: string) => {
     if (!holds) faults.push({ found, expected });
   };
-  const place = `${receipt.job}/${receipt.vessel}/${receipt.date}`;
-  must(place === `${day.job}/${day.vessel}/${day.date}`, `a receipt of ${place}`, "its own place's");
+  const place = formatVesselDay(receipt);
+  must(place === formatVesselDay(day), `a receipt of ${place}`, "its own place's");
   const { object, detail, rows, series, firstTimestamp, lastTimestamp } = receipt;
   // A day that was emptied has an object of no rows, one that always was has none.
   must(rows === 0 || object !== null, `${rows} rows and no object`, 'both');
-  const sum = object?.parts.reduce((total, part) => total + part.sizeBytes, 0);
+  const [sum, sizeBytes] = [object && sizeOf(object.parts), object?.sizeBytes];
   must(
-    sum === object?.sizeBytes,
-    `parts of ${sum} bytes in an object of ${object?.sizeBytes}`,
+    !object || sum === sizeBytes,
+    `parts of ${sum} bytes in an object of ${sizeBytes}`,
     'parts that add up',
   );
   must(!object || isObjectOf(object.key, day, layout), `the object ${object?.key}`, objectKey(day));
@@ -100,5 +101,5 @@ function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides
 function isObjectOf(key: string, day: VesselDay, layout: Layout): boolean {
   if (layout === 'plain') return key === objectKey(day);
   const named = parseDayFileKey(key);
-  return named?.job === day.job && named.vessel === day.vessel && named.date === day.date;
+  return named !== undefined && formatVesselDay(named) === formatVesselDay(day);
 }

@@ -1,7 +1,4 @@
-/**
- * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
- * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
- */
+/** Objects as files for an engine that reads only files: a local lake's as they are, others written while they are checked. */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,10 +15,7 @@ interface TempObject {
   remove(): Promise<void>;
 }
 
-/**
- * A new folder in `parent` (TEMP_DIR), named by this process; those of processes that were killed are removed. Throws
- * ConfigError when it cannot be made.
- */
+/** A new folder in `parent` (TEMP_DIR); those of processes that were killed are removed. Throws ConfigError. */
 export async function openTempObjects(parent: string, lakeUrl: string) {
   const folder = await openTempFolder(parent, 'verify').catch((error: unknown) => {
     throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);

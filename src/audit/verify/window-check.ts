@@ -6,7 +6,7 @@ import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
 import { repeatedResult } from '../../source/answer-faults.ts';
 import { type ResolvedSeries, type SourceContext, seriesName } from '../../source/context.ts';
-import { parseInt64Text, parseTimestampText } from '../../source/decode/index.ts';
+import { parseInt64Text, parseTimestampText } from '../../source/decode/number-lexeme.ts';
 import { collectStatistics, exportedWindows } from '../../source/statistics.ts';
 import { type Difference, differenceOf, type Sides } from './findings.ts';
 import type { ReadBack, ReadObject } from './read-back.ts';

@@ -10,7 +10,7 @@ import { checkJob } from './jobs.ts';
 import { checkLake } from './lake.ts';
 import { checkRedis } from './redis.ts';
 import type { CheckResult } from './result.ts';
-import { failed, faultOf, gathered, inTime, resultsOf, skipped, warning } from './result.ts';
+import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 import { checkService, openQuickClient, SERVICE_SETTINGS, type ServiceSettings } from './service.ts';
 
 /** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
@@ -35,7 +35,7 @@ export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
     LAKE_URL === undefined ? notSet('lake', 'LAKE_URL') : checkLake(LAKE_URL, env, clock, signal, use),
     checkRedis(config.settings, clock),
     checkPage(config.settings, clock),
-  ].map(gathered);
+  ].map((results) => Array.fromAsync(results));
   const [settings, service, lake, redis, page] = await Promise.all(subjects);
   const { true: ofJobs = [], false: ofService = [] } = Object.groupBy(service!, ({ subject }) =>
     String(subject === 'jobs'),

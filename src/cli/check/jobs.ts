@@ -1,12 +1,12 @@
 /** Job files against the service: does every expression select something, and how many series. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
-import { type Job, vesselOf } from '../../core/model/index.ts';
+import { countOf, type Job, vesselOf } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata, discoverVessels } from '../../source/metadata.ts';
-import { expressionFor } from '../../source/series.ts';
+import { canBeOfAll, expressionFor } from '../../source/series.ts';
 import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
@@ -39,7 +39,7 @@ async function vesselsOf({ client, signal }: Asking, { vessels }: Job): Promise<
 
 async function checkExpression(asking: Asking, job: Job, written: string, vessels: readonly string[]) {
   const { series, without, asked } = await countSeries(asking, written, vessels);
-  const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
+  const of = countOf(asked, 'vessel');
   const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;
   const selects = `${shortName(written)} selects`;
   if (without.length === 0) return `${selects} ${series} series of ${among}`;
@@ -59,8 +59,7 @@ async function checkExpression(asking: Asking, job: Job, written: string, vessel
 /** Series, the vessels of which nothing is selected, and how many were asked for. */
 async function countSeries(asking: Asking, written: string, vessels: readonly string[]) {
   const isOfAll = !written.includes('{vessel}');
-  const canBeOne = written.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
-  if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOne)) {
+  if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOfAll(written))) {
     const counts = await countByVessel(asking, expressionFor(written, '*'));
     const ofNobody = counts.get('') ?? 0;
     // What names no vessel belongs to whoever selects it.

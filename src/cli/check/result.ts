@@ -41,12 +41,6 @@ export function resultsOf(subject: CheckSubject) {
   });
 }
 
-export async function gathered<T>(results: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const result of results) all.push(result);
-  return all;
-}
-
 /** Longest time that a check waits for what does not answer. */
 export const PATIENCE_MS = 5_000;
 

@@ -29,7 +29,6 @@ export type { Item } from './results.ts';
 
 type WriteLine = (line: string) => void;
 
-/** The effective configuration. Throws ConfigError. */
 export function readConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): Config {
   return loadConfig(env, undefined, envFile);
 }

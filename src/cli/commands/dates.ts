@@ -18,10 +18,7 @@ export interface RangeOptions {
 }
 
 /** UTC dates, `to` exclusive; absent where nothing was said. */
-export interface AskedDates {
-  readonly from?: string;
-  readonly to?: string;
-}
+export type AskedDates = Partial<Omit<Dates, 'meaning'>>;
 
 export interface Dates {
   /** UTC dates, `to` exclusive. */

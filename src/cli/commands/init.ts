@@ -11,7 +11,6 @@ import { type Environment, readEnvironment } from '../../runtime/config/environm
 import type { Settings } from '../../runtime/config/variables.ts';
 import { EVERYTHING } from '../check/check.ts';
 import { checkLake } from '../check/lake.ts';
-import { gathered } from '../check/result.ts';
 import { checkService, openQuickClient } from '../check/service.ts';
 import { formatChecks } from '../terminal/check-view.ts';
 import { openPrompt, type Prompt } from '../terminal/prompt.ts';
@@ -73,7 +72,7 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
     const service = checkService(settings as Settings, EVERYTHING, systemClock, context.signal);
     const use = { settings, jobs: [options.job] };
     const lake = checkLake(settings.LAKE_URL!, env, systemClock, context.signal, use);
-    const results = [...(await gathered(service)), ...(await gathered(lake))];
+    const results = [...(await Array.fromAsync(service)), ...(await Array.fromAsync(lake))];
     writeText(stderr, `${formatChecks(results, stderr)}\n`);
     if (!results.some(({ state }) => state === 'failed'))
       return { values, settings, sample: await findSample(context, settings) };

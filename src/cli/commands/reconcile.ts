@@ -19,7 +19,6 @@ import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates
 import { isBad, type RunOptions, summarize, toDay } from './run.ts';
 
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
-  /** Export what an export fixes, in this process. */
   readonly run?: boolean;
   /** Put the same vessel-days into the queue instead. */
   readonly enqueue?: boolean;

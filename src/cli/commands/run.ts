@@ -1,5 +1,5 @@
 /** `run`: export in this process. */
-import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { countOf, formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, VesselTrouble } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { formatTable } from '../terminal/format.ts';
@@ -92,6 +92,5 @@ export function summarize(results: readonly DayResult[]): string {
   });
   if (results.every(({ status }) => ['done', 'not-due', 'unchanged'].includes(status)))
     parts.push('nothing to do');
-  const days = results.length === 1 ? 'vessel-day' : 'vessel-days';
-  return `${results.length} ${days}: ${parts.join(', ')}`;
+  return `${countOf(results.length, 'vessel-day')}: ${parts.join(', ')}`;
 }

@@ -117,7 +117,6 @@ function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): C
   };
 }
 
-/** In the order of the help. */
 export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'demo',

@@ -112,7 +112,6 @@ export function createJsonPage(screen: Screen, keeps: boolean) {
     if (!keeps || kept.length >= KEPT_CHARS) end();
   };
   return {
-    /** A value as `writeJson` writes it. */
     line: (value: unknown, indent?: number) => add(`${visibleJson(value, indent)}\n`),
     value: (value: unknown) => add(visibleJson(value)),
     /** The members of an object that stand behind others which are written already, and its end. */

@@ -9,7 +9,6 @@ export interface ProcessId {
   readonly pid: number;
 }
 
-/** An open upload of an object store. */
 export interface UploadRef {
   readonly key: string;
   readonly uploadId: string;
@@ -20,7 +19,6 @@ export interface UploadRef {
 export interface PartRef {
   readonly partNumber: number;
   readonly sizeBytes: number;
-  /** SHA-256 of the part, 64 hex digits. */
   readonly sha256: string;
   readonly tag: string;
 }

@@ -8,11 +8,9 @@ export const JSON_TEXT = 2;
 export interface ColumnBatch {
   /** Rows in use; the arrays may be longer. */
   rows: number;
-  /** Whole microseconds since the epoch. */
   readonly timestampMicros: Float64Array;
   /** Index into the dictionary's `ids`. */
   readonly seriesCodes: Int32Array;
-  /** LONG, DOUBLE or JSON_TEXT. */
   readonly kinds: Uint8Array;
   /** One 8-byte cell a row, in two views of one buffer: by `kinds` a long, a double, or the entry number in `jsonText`. */
   readonly longs: BigInt64Array;
@@ -103,7 +101,6 @@ export function appendJsonText(heap: JsonTextHeap, bytes: Uint8Array, start: num
   return heap.count++;
 }
 
-/** Append entries `[first, end)` of another heap. */
 export function appendJsonTexts(heap: JsonTextHeap, from: JsonTextHeap, first: number, end: number): void {
   const start = jsonTextBytes(from, first);
   const shift = jsonTextBytes(heap) - start;

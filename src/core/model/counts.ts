@@ -97,14 +97,12 @@ export class DayCounts {
     return place !== undefined && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
   }
 
-  /** Hours in which the series has readings, ascending. */
   hours(timeSeriesId: string): number[] {
     const hours: number[] = [];
     for (let hour = 0; hour < DAY_HOURS; hour++) if (this.hasHour(timeSeriesId, hour)) hours.push(hour);
     return hours;
   }
 
-  /** Readings of one hour over all series. */
   hourTotal(hour: number): number {
     let total = 0;
     if (isHourOfDay(hour)) for (let at = hour; at < this.#end; at += SERIES_CELLS) total += this.#cells[at]!;
@@ -127,13 +125,11 @@ export class DayCounts {
     return total;
   }
 
-  /** First and last reading of one series, or undefined where it has none. */
   seriesSpan(timeSeriesId: string): TimeSpan | undefined {
     const place = this.#places.get(timeSeriesId);
     return place === undefined ? undefined : this.#spanOf(place, place + SERIES_CELLS);
   }
 
-  /** Earliest and latest reading, or undefined for an empty day. */
   span(): TimeSpan | undefined {
     return this.#spanOf(0, this.#end);
   }
@@ -151,12 +147,10 @@ export class DayCounts {
     return firstMicros === Number.POSITIVE_INFINITY ? undefined : { firstMicros, lastMicros };
   }
 
-  /** Series with at least one reading. */
   seriesCount(): number {
     return this.#places.size;
   }
 
-  /** The same counts and times in the same hours. */
   equals(other: DayCounts): boolean {
     if (other === this) return true;
     if (other.#places.size !== this.#places.size) return false;

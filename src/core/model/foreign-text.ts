@@ -14,7 +14,6 @@ const UNSEEN_IN_LINE = new RegExp(String.raw`(?!\n)${UNSEEN_CHAR}`, 'gu');
 /** Lines in which nothing else is than can be seen. */
 const PLAIN = /^[\x20-\x7e\n]*$/;
 
-/** One name within a sentence. */
 const MAX_NAME_CHARS = 100;
 /** One message: what, where, what was found, what was expected, what to do next. */
 const MAX_MESSAGE_CHARS = 2_000;
@@ -88,21 +87,12 @@ function toOneLine(text: string): string {
 function withoutMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const end = Math.floor(maxChars / 3);
-  return `${startOf(text, maxChars - end - 3)} … ${endOf(text, end)}`;
+  return `${startOf(text, maxChars - end - 3)} … ${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
 }
 
-/** The first characters, no half of a surrogate pair among them. */
+/** The first characters, without half of a surrogate pair at their end. */
 function startOf(text: string, chars: number): string {
-  return text.slice(0, isHighHalf(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
-}
-
-function endOf(text: string, chars: number): string {
-  const at = text.length - chars;
-  return text.slice(isHighHalf(text.charCodeAt(at - 1)) ? at + 1 : at);
-}
-
-function isHighHalf(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
+  return text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
 }
 
 /** `1,234,567`. Whole numbers by hand: the first use of a locale takes 40 ms, a tenth of a small export. */
@@ -111,7 +101,6 @@ export function formatCount(count: number): string {
   return String(count).replace(/\d(?=(?:\d{3})+$)/g, '$&,');
 }
 
-/** `1 vessel-day`, `1,234 vessel-days` */
 export function countOf(count: number, what: string): string {
   return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,5 @@
 /** One level of an expression: a text, `*`, or a text with `*` in it, which stands for any letters of that level. */
 
-/** True for a level that matches any text. */
 export function isAny(level: string): boolean {
   return /^\*+$/.test(level);
 }

@@ -32,7 +32,6 @@ export const systemClock: Clock = {
     }),
 };
 
-/** The part of a structured logger that stages use. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

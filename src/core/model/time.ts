@@ -28,7 +28,6 @@ export function dateToMicros(date: string): Micros {
   return Date.parse(`${date}T00:00:00Z`) * MICROS_PER_MILLI;
 }
 
-/** UTC date `YYYY-MM-DD` in which an instant falls. */
 export function microsToDate(micros: Micros): string {
   return new Date(Math.floor(micros / MICROS_PER_MILLI)).toISOString().slice(0, 10);
 }
@@ -40,12 +39,10 @@ export function microsToIso(micros: Micros): string {
   return `${new Date(millis).toISOString().slice(0, 23)}${String(rest).padStart(3, '0')}Z`;
 }
 
-/** The date `days` after (or before, when negative) a date. */
 export function addDays(date: string, days: number): string {
   return microsToDate(dateToMicros(date) + days * MICROS_PER_DAY);
 }
 
-/** Dates of `[from, to)` in order. */
 export function datesBetween(from: string, to: string): string[] {
   const dates: string[] = [];
   for (let date = from; date < to; date = addDays(date, 1)) dates.push(date);
@@ -58,7 +55,6 @@ export interface TimeRange {
   readonly toMicros: Micros;
 }
 
-/** The range of one UTC date. */
 export function dayRange(date: string): TimeRange {
   const fromMicros = dateToMicros(date);
   return { fromMicros, toMicros: fromMicros + MICROS_PER_DAY };

@@ -10,7 +10,6 @@ const ISO_SHAPE =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const EXPECTED = `a date-time YYYY-MM-DDTHH:MM:SS.ffffffZ between ${FIRST_YEAR} and ${LAST_YEAR}`;
 
-/** Is this an instant of the years 1970 to 2199? */
 export function isWithinYears(micros: Micros): boolean {
   return micros >= 0 && micros <= LAST_MICROS;
 }

@@ -12,11 +12,8 @@ export function recentFrom(job: Job, today: string): string {
   return addDays(today, -Math.max(lookbackDays, settleDays));
 }
 
-interface JobHistory {
-  readonly firstDate?: string | undefined;
-  /** The first day that a `run` without dates was about. */
-  readonly regularFrom?: string | undefined;
-}
+/** The first day that was published, and the first that a `run` without dates was about. */
+type JobHistory = Readonly<Partial<Record<'firstDate' | 'regularFrom', string | undefined>>>;
 
 /** The first day that a job asks for by itself: its `since`, else by schedule and first published day, else by regular runs or its look-back, if any. */
 export function askedFrom(

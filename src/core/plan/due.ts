@@ -35,7 +35,6 @@ export interface PlannedDay<T> {
   readonly receipt: T | undefined;
 }
 
-/** Vessels on UTC dates, `to` exclusive. */
 export interface DayRange {
   readonly vessels: readonly string[];
   readonly from: string;

@@ -73,7 +73,8 @@ export function followSecrets<T>(
     const marks = look();
     const isNew = marks !== atStart || known !== undefined;
     if (marks !== seen) [seen, seenMs] = [marks, atMs];
-    const changedMs = Math.max(...files.map((name) => changeMsOf(env[name]!)));
+    // By the clock of the file system; a file that is gone may be about to come back.
+    const changedMs = Math.max(...files.map((name) => Number(statsOf(env[name]!)?.ctimeMs ?? Infinity)));
     const isSettled = atMs - seenMs >= SETTLE_MS || clock.nowMs() - changedMs > SETTLE_MS;
     if (marks === known || !isSettled) return value;
     const read = readAgain(value, followed);
@@ -108,9 +109,4 @@ function markOf(path: string): string {
   return stats === undefined
     ? 'none'
     : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
-}
-
-/** Time by the clock of the file system; a file that is gone may be about to come back. */
-function changeMsOf(path: string): number {
-  return Number(statsOf(path)?.ctimeMs ?? Number.POSITIVE_INFINITY);
 }

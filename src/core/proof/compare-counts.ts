@@ -105,15 +105,13 @@ function compareOne(
   if (policy === 'exact' ? ours !== source : ours < source) return { ours, source };
   if (a === undefined || b === undefined) return undefined;
   // Readings that the source does not count yet may lie before and after those that it does.
-  const any = ours > source && Number.POSITIVE_INFINITY;
-  const sameFirst = isSameTime(a.firstMicros, b.firstMicros, {
-    ...precision,
-    ...(any && { earlyMicros: any }),
-  });
-  const sameLast = isSameTime(a.lastMicros, b.lastMicros, { ...precision, ...(any && { lateMicros: any }) });
+  const { earlyMicros, lateMicros } = ours > source ? ANY_TIME : precision;
+  const sameFirst = isSameTime(a.firstMicros, b.firstMicros, { ...precision, earlyMicros });
+  const sameLast = isSameTime(a.lastMicros, b.lastMicros, { ...precision, lateMicros });
   return sameFirst && sameLast ? undefined : { ours, source, times: { ours: spanOf(a), source: spanOf(b) } };
 }
 
+const ANY_TIME = { earlyMicros: Number.POSITIVE_INFINITY, lateMicros: Number.POSITIVE_INFINITY };
 const spanOf = ({ firstMicros, lastMicros }: TimeSpan): TimeSpan => ({ firstMicros, lastMicros });
 
 function countIn(counts: DayCounts, timeSeriesId: string, hour: number | null): HourCount | undefined {

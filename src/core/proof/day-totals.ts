@@ -59,7 +59,6 @@ export function totalsDigest(totals: DayTotals): string {
   return hash('sha256', lines.join(''));
 }
 
-/** `totalsDigest` of the totals of counts at hand. */
 export function countsDigest(counts: DayCounts): string {
   return totalsDigest(totalsOf(counts));
 }

@@ -26,7 +26,7 @@ export interface TimedFetch {
   readonly durationMs: number;
 }
 
-interface CostInput {
+export interface CostInput {
   readonly dataset: Dataset;
   /** Vessel-days to export. */
   readonly toDo: number;

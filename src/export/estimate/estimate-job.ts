@@ -18,15 +18,8 @@ import type { RequestStats } from '../../source/fetch/exchange.ts';
 import type { VesselTrouble } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import type { ExportPorts } from '../ports.ts';
-import { type CostEstimate, type Experience, estimateCost, type SampledDay } from './cost.ts';
+import { type CostEstimate, type CostInput, type Experience, estimateCost, type SampledDay } from './cost.ts';
 import { sampleDays, type TimedDay, timeFetch } from './sample.ts';
-
-/** Without vessels: the job's own. */
-interface EstimateRequest extends DayRange {
-  readonly concurrencyLimit: number;
-  readonly workers: number;
-  readonly perMinute: number;
-}
 
 export interface JobPlan {
   readonly job: string;
@@ -48,11 +41,11 @@ const SAID_AT_MOST = 20;
 /** Receipts before today that may tell how long a day takes. */
 const EXPERIENCE_DAYS = 14;
 
-/** Writes nothing, neither to the lake nor to its index. Throws what the client and the store throw. */
+/** Without vessels: the job's own. Writes nothing, neither to the lake nor to its index. Throws what client and store throw. */
 export async function estimateJob(
   ports: ExportPorts,
   job: Job,
-  request: EstimateRequest,
+  request: DayRange & Pick<CostInput, 'concurrencyLimit' | 'workers' | 'perMinute'>,
   signal: AbortSignal,
   stats: RequestStats,
 ): Promise<JobPlan> {

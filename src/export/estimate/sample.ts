@@ -4,7 +4,7 @@ import type { Clock, Job, VesselDay } from '../../core/model/index.ts';
 import { dayRange, isWithin, MICROS_PER_HOUR } from '../../core/model/index.ts';
 import type { ResolvedSeries, SourceContext, SourcePorts } from '../../source/context.ts';
 import { createSourceContext } from '../../source/context.ts';
-import { parseInt64Text } from '../../source/decode/index.ts';
+import { parseInt64Text } from '../../source/decode/number-lexeme.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { collectStatistics } from '../../source/statistics.ts';
@@ -98,7 +98,8 @@ export async function timeFetch(
       () => ({ family: 'measurements', expressions, format: 'ndjson', range, outputDomain: 'id' }),
       async ({ body }) => {
         let lines = 0;
-        for await (const chunk of body) lines += countLines(chunk);
+        for await (const chunk of body)
+          for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lines++;
         return lines;
       },
       { signal, stats },
@@ -109,10 +110,4 @@ export async function timeFetch(
     if (error instanceof HttpStatusError && error.status === 404) return undefined;
     throw error;
   }
-}
-
-function countLines(chunk: Uint8Array): number {
-  let lines = 0;
-  for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lines++;
-  return lines;
 }

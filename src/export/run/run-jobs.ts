@@ -12,7 +12,7 @@ import {
 } from '../../core/errors.ts';
 import { formatVesselDay, type Job, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
-import { isDue } from '../../core/plan/due.ts';
+import { type DayRange, isDue } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { removeFinishedClaims } from '../../lake/claims/claims.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
@@ -25,16 +25,9 @@ import { snapshotsBefore } from '../metadata-snapshot.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
 import { whyNotDue } from '../source-answers.ts';
 
-interface ExportRequest {
+/** `vessels`: in the place of the jobs' own; empty: theirs. */
+interface ExportRequest extends DayRange, Pick<ExportTask, 'force' | 'allowShrink' | 'takeover'> {
   readonly jobs: readonly Job[];
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  /** In the place of the jobs' own vessels; empty: theirs. */
-  readonly vessels: readonly string[];
-  readonly force: boolean;
-  readonly allowShrink: boolean;
-  readonly takeover: boolean;
   /** It is about other days tomorrow: from its first one on the jobs' days are asked for, whatever becomes of it. */
   readonly isRegular?: boolean;
   /** Vessel-days at once. */
@@ -102,11 +95,8 @@ async function openTasks(
   const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal);
   for (const trouble of troubles) onEvent({ kind: 'vessel-trouble', job: job.name, trouble });
   const onResult = (result: DayResult) => onEvent({ kind: 'day-result', result });
-  const range = { vessels, from, to };
-  const { days, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['rows'],
-    writeIndex: true,
-  });
+  const asked = { members: ['rows'], writeIndex: true } as const;
+  const { days, damaged } = await readPlannedDays(ports, job, { vessels, from, to }, asked);
   const unreadable = new Set(damaged.map(({ day }) => formatVesselDay(day)));
   await removeFinishedClaims(ports.store, job.name);
   const snapshots = job.dataset === 'metadata' ? await snapshotsBefore(ports, job) : undefined;

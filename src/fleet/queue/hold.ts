@@ -96,5 +96,5 @@ export async function sayHold({ hold }: { readonly hold: QueueHold }): Promise<s
 export async function liftHold({ hold }: { readonly hold: QueueHold }): Promise<string> {
   const before = await hold.read();
   if (!(await hold.lift({ byHand: true }))) return NOT_ON_HOLD;
-  return `the queue goes on; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;
+  return `the queue continues; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;
 }

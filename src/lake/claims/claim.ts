@@ -68,11 +68,7 @@ export class Claim {
     files: TableChange['remove'];
     receipt: Version | null;
     detail?: Version | null | undefined;
-  } = {
-    object: null,
-    files: [],
-    receipt: null,
-  };
+  } = { object: null, files: [], receipt: null };
   #file: OwnClaimFile;
   #version: Version;
   /** Claims of predecessors, fenced or ended, that are still there. */
@@ -189,10 +185,7 @@ export class Claim {
     }
   }
 
-  /**
-   * Throws FencedError unless our claim stands in the lake: nobody has taken over, and nobody has published since. One
-   * request, where it does.
-   */
+  /** Throws FencedError unless our claim stands: nobody has taken over, nor published since. One request, where it does. */
   async checkStanding(): Promise<void> {
     const file = await this.#readOwn();
     if (file?.fencedBy !== undefined || file?.attempt !== this.#file.attempt) await this.checkFence();
@@ -321,16 +314,16 @@ export class Claim {
 }
 
 function claimBytes({ checkpoint, ...rest }: OwnClaimFile): Uint8Array {
-  const rowGroups = checkpoint?.rowGroups.map(({ bodyBytes, tail, rows }) => {
-    return { bodyBytes, footer: Buffer.from(tail).toString('base64'), rows };
+  const rowGroups = checkpoint?.rowGroups.map(({ tail, ...group }) => {
+    return { ...group, footer: Buffer.from(tail).toString('base64') };
   });
   return jsonBytes({ checkpoint: checkpoint && { ...checkpoint, rowGroups }, ...rest });
 }
 
 /** A checkpoint that was read from a claim's file, to go on with. */
 export function openCheckpoint({ rowGroups, ...progress }: Checkpoint): OpenCheckpoint {
-  const open = rowGroups.map(({ bodyBytes, footer, rows }) => {
-    return { bodyBytes, tail: Buffer.from(footer, 'base64'), rows };
-  });
-  return { ...progress, rowGroups: open };
+  const open = ({ footer, ...group }: Checkpoint['rowGroups'][number]) => {
+    return { ...group, tail: Buffer.from(footer, 'base64') };
+  };
+  return { ...progress, rowGroups: rowGroups.map(open) };
 }

@@ -187,15 +187,17 @@ function checkOwner(
 ): void {
   for (const claim of claims) {
     if (claim.file === undefined) throw claim.damage;
-    if (!takeover && !isEnded(claim, receipt) && isLive(claim.file, ports))
-      throw runningElsewhere(day, claim.file, ports.clock.nowMs());
+    if (takeover || isEnded(claim, receipt) || !isLive(claim.file, ports)) continue;
+    const { heartbeatMs, owner } = claim.file;
+    const age = Math.max(0, Math.round((ports.clock.nowMs() - heartbeatMs) / 1000));
+    throw new FencedError(
+      'running-elsewhere',
+      `${formatVesselDay(day)}: running elsewhere (host ${owner.host.split('/')[0]}, pid ${owner.pid}, heartbeat ${age} s ago); wait for it, or stop it and run again, or use --takeover`,
+    );
   }
 }
 
-/**
- * End what the owners of these claims may still do, and read what they had done by then, the highest epoch first. One
- * that is seen to write after all is alive.
- */
+/** End what these claims' owners may still do, and read what they had done, highest epoch first. One seen to write after all is alive. */
 async function fenceAll(
   ports: ClaimPorts,
   day: VesselDay,
@@ -229,13 +231,4 @@ function inheritanceOf(
   const predecessor = open.find((file) => file.settingsHash === settingsHash && hasProgress(file));
   const sealedBefore = open.find((file) => file.sealed !== null);
   return { receipt, predecessor, ...(sealedBefore && { sealedBefore }) };
-}
-
-function runningElsewhere(day: VesselDay, claim: ClaimFile, nowMs: number): FencedError {
-  const age = Math.max(0, Math.round((nowMs - claim.heartbeatMs) / 1000));
-  const host = claim.owner.host.split('/')[0];
-  return new FencedError(
-    'running-elsewhere',
-    `${formatVesselDay(day)}: running elsewhere (host ${host}, pid ${claim.owner.pid}, heartbeat ${age} s ago); wait for it, or stop it and run again, or use --takeover`,
-  );
 }

@@ -85,10 +85,7 @@ function fillColumn(column: LeafColumn, receipts: number, valueAt: ReadValue, ki
 
 export type UnpackedIndex<M extends IndexedMember> = Awaited<ReturnType<typeof unpackIndex<M>>>;
 
-/**
- * Others in the thread have their turn between two columns. Throws Error for bytes that are damaged, of another job, or
- * of another version.
- */
+/** Throws Error for bytes that are damaged, of another job or version. Others in the thread have their turn between columns. */
 export async function unpackIndex<M extends IndexedMember>(
   job: string,
   bytes: Uint8Array,

@@ -1,7 +1,4 @@
-/**
- * The index of a month as it lies in the store: one object, and pieces of those who publish. What
- * cannot be read, as what older versions left, is passed over, and goes when the index is written.
- */
+/** The index of a month in the store: one object, and pieces of those who publish. What cannot be read goes when it is written. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';

@@ -140,10 +140,7 @@ export function createLedgerView(
     /** What stands open, by the receipts that were read so far. */
     openWarnings: async (job: string): Promise<OpenWarnings[]> =>
       (await warnings.get(job)?.open(store)) ?? [],
-    /**
-     * Those of the vessels that have no receipt on a date, by its list alone. A date on which all had one is not listed
-     * again for a week: nothing but a hand takes a receipt away.
-     */
+    /** Those without receipt, by the date's list alone. Where none was missing it is not listed for a week: only a hand removes one. */
     async missing(job: string, date: string, vessels: readonly string[]): Promise<readonly string[]> {
       const name = `${job}/${date}`;
       const seen = complete.get(name);

@@ -64,16 +64,12 @@ export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unkno
   return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
 
-interface ListedReceipt extends ListedObject {
-  readonly day: VesselDay;
-}
-
 /** The receipts of the lake, of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
 export async function* listReceipts(
   store: Pick<ObjectStore, 'list'>,
   job?: string,
   date?: string,
-): AsyncGenerator<ListedReceipt> {
+): AsyncGenerator<ListedObject & { readonly day: VesselDay }> {
   for await (const object of store.list(keyPrefix('receipt', job, date))) {
     const day = parseReceiptKey(object.key);
     if (day !== undefined) yield { ...object, day };
@@ -196,10 +192,7 @@ export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
   await store.put(noteKey(note), noteBytes(note));
 }
 
-/**
- * Whoever wrote it: the texts of a note are for people. With them bounded, a note is below 16 kB. Older versions called
- * refused what is no refusal.
- */
+/** Texts are bounded, whoever wrote them. Older versions called refused what is no refusal. */
 function cleanNote(note: Note): Note {
   const state = note.state === 'refused' && !isRefusal(note) ? 'failed' : note.state;
   const [code, at] = [shortName(note.code), shortName(note.at)];

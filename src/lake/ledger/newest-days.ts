@@ -80,10 +80,7 @@ export async function knownVessels(
   return await receiptDates(store, name, { dates });
 }
 
-/**
- * The newest of the dates whose receipt says that the vessel was listed then. Else a vessel that was exported although
- * it was not would be known for ever.
- */
+/** The newest date whose receipt has the vessel as listed: one that was exported unlisted would else be known for ever. */
 export async function lastListedDate(
   store: Pick<ObjectStore, 'get'>,
   job: string,
@@ -113,10 +110,7 @@ export function createLastPublished(store: ObjectStore, clock: Clock) {
   const nameOf = ({ job, vessel }: Pick<VesselDay, 'job' | 'vessel'>) => `${job}/${vessel}`;
   const read = (day: VesselDay) => unlessDamaged(readReceipt(store, day));
 
-  /**
-   * By its objects: they lie by vessel, and receipts by date. A day that was always empty has none. A receipt that cannot be
-   * read hides none that can.
-   */
+  /** By its objects: they lie by vessel, receipts by date. A day that was always empty has none. Unreadable receipts hide nothing. */
   async function findNewest({ job, vessel }: VesselDay): Promise<Receipt | undefined> {
     const dates = new Set<string>();
     for await (const { key } of store.list(objectPrefix(job, vessel))) {

@@ -33,11 +33,6 @@ const MAX_LOOKS = 3;
 /** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
 const IDLE_MS = 3_600_000;
 
-type CommittedTable = Pick<
-  Table,
-  'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
->;
-
 interface DayCommit {
   readonly day: VesselDay;
   readonly change: TableChange;
@@ -52,16 +47,14 @@ interface Member extends DayCommit {
 }
 
 interface JobTablePorts {
-  readonly table: CommittedTable;
+  readonly table: Pick<
+    Table,
+    'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
+  >;
   readonly clock: Clock;
   readonly log: Log;
   /** Keys of its files begin with this; paths in the log are relative to it. */
   readonly prefix: string;
-}
-
-interface KnownDigests {
-  readonly version: number;
-  readonly of: ReadonlyMap<string, string>;
 }
 
 export class JobTable {
@@ -73,7 +66,7 @@ export class JobTable {
   #seenMs: number;
   #tidying: Promise<void> = Promise.resolve();
   /** What the log says of the rows of each file, as of a version: read once somebody asks. */
-  #digests: Promise<KnownDigests> | undefined;
+  #digests: Promise<{ readonly version: number; readonly of: ReadonlyMap<string, string> }> | undefined;
 
   constructor(ports: JobTablePorts) {
     this.#ports = ports;
@@ -139,7 +132,7 @@ export class JobTable {
     return known?.of.get(found.path) === statisticsDigest(file.stats);
   }
 
-  #readDigests(): Promise<KnownDigests> {
+  #readDigests() {
     const { version } = this;
     const of = new Map<string, string>();
     const reading = readStatisticsDigests(this.#ports.table, of).then(() => ({ version, of }));
@@ -160,10 +153,7 @@ export class JobTable {
     return promise;
   }
 
-  /**
-   * What a predecessor's change has come to, once it is fenced: its version; undefined: it is not in the table, and
-   * never will be.
-   */
+  /** The version of a fenced predecessor's change; undefined: it is not in the table, and never will be. */
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -209,7 +199,8 @@ export class JobTable {
       try {
         if (await table.commit(base, 'WRITE', actions)) {
           for (const { resolve } of open) resolve(base + 1);
-          this.#tidy();
+          // Nobody waits for a checkpoint, but whoever closes.
+          this.#tidying = this.#tidying.then(() => table.tidy());
           return;
         }
       } catch (error) {
@@ -233,7 +224,10 @@ export class JobTable {
       const done = this.#foundIn(day, change);
       if (done !== undefined) resolve(done);
       else if (found === expected) untouched.push(member);
-      else await checkFence().then(() => reject(changedMeanwhile(day, found, expected)), reject);
+      else {
+        const text = `${formatVesselDay(day)}: its table has ${found || 'no file'} of it, and ${expected || 'none'} was to be replaced: look again`;
+        await checkFence().then(() => reject(new CommitFailedError('object-changed', text)), reject);
+      }
     }
     return untouched;
   }
@@ -265,11 +259,6 @@ export class JobTable {
     return actions;
   }
 
-  /** Nobody waits for a checkpoint, but whoever closes. */
-  #tidy(): void {
-    this.#tidying = this.#tidying.then(() => this.#ports.table.tidy());
-  }
-
   #contended(): CommitFailedError {
     return new CommitFailedError(
       'commit-contended',
@@ -291,15 +280,4 @@ async function standing(members: readonly Member[], version: number): Promise<Me
     }
   });
   return standing;
-}
-
-function changedMeanwhile(
-  day: VesselDay,
-  found: string | undefined,
-  expected: string | undefined,
-): CommitFailedError {
-  return new CommitFailedError(
-    'object-changed',
-    `${formatVesselDay(day)}: its table has ${found || 'no file'} of it, and ${expected || 'none'} was to be replaced: look again`,
-  );
 }

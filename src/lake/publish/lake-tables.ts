@@ -1,19 +1,13 @@
 /** The tables of a delta lake: one for each job, opened when its first vessel-day begins. */
-import type { Clock, Log, Receipt } from '../../core/model/index.ts';
-import type { ObjectStore } from '../../store/store.ts';
+import type { Receipt } from '../../core/model/index.ts';
 import { objectPrefix } from '../keys.ts';
 import type { TableContent } from '../table/schema.ts';
+import type { TablePorts } from '../table/table.ts';
 import type { JobTable } from './job-table.ts';
 
 export type LakeTables = ReturnType<typeof createLakeTables>;
 
-interface LakeTablesPorts {
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function createLakeTables(ports: LakeTablesPorts) {
+export function createLakeTables(ports: Pick<TablePorts, 'store' | 'clock' | 'log'>) {
   const opened = new Map<string, Promise<JobTable>>();
 
   async function open(content: TableContent): Promise<JobTable> {

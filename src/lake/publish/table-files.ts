@@ -39,10 +39,7 @@ export async function readTableFiles(
   return found;
 }
 
-/**
- * Throws DataError `damaged-log` where a job has published, and its view found no log. A list of its ledger, and the first
- * receipt mostly; nothing where the view has one.
- */
+/** Throws DataError `damaged-log` where a job has published, and its view found no log. Free where the view has one. */
 export async function expectLog(
   store: Pick<ObjectStore, 'list' | 'get'>,
   job: string,

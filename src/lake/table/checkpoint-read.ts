@@ -7,7 +7,7 @@ import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement } from 'hyparqu
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { messageOf, VesselExportError } from '../../core/errors.ts';
 import type { Action } from './actions.ts';
-import { checkpointKey, checkpointPartKey } from './log-keys.ts';
+import { checkpointKeys } from './log-keys.ts';
 import { damagedLog, parseAction } from './parse-actions.ts';
 import type { FoundCheckpoint, TableReadPorts } from './table-log.ts';
 import { partitionOfPath } from './table-state.ts';
@@ -26,22 +26,13 @@ const READ = new Set([
 const PARTITIONS = 'add.partitionValues';
 const STATISTICS = ['add.stats', 'add.modificationTime', 'add.tags'];
 
-/**
- * The actions of a checkpoint, a row group at a time; files come without statistics and time unless they are asked for. Throws DataError
- * `damaged-log` where it cannot be read, or is not there.
- */
+/** Its actions, a row group at a time; files without statistics and time unless asked for. Throws DataError `damaged-log`. */
 export async function* readCheckpoint(
   ports: TableReadPorts,
   { version, parts }: FoundCheckpoint,
   withStatistics: boolean,
 ): AsyncGenerator<Action[]> {
-  for (let part = 1; part <= parts; part++) {
-    const key =
-      parts === 1
-        ? checkpointKey(ports.prefix, version)
-        : checkpointPartKey(ports.prefix, version, part, parts);
-    yield* readPart(ports, key, withStatistics);
-  }
+  for (const key of checkpointKeys(ports.prefix, version, parts)) yield* readPart(ports, key, withStatistics);
 }
 
 async function* readPart(

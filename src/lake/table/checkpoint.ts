@@ -1,7 +1,4 @@
-/**
- * Writing checkpoints: what a table is at a version in one Parquet file, so that readers need no entry before it. In the
- * classic form that every reader knows, and a row group at a time, for there may be a million files.
- */
+/** Writing checkpoints, in the classic form that every reader knows, and a row group at a time: there may be a million files. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
@@ -205,12 +202,7 @@ function otherActions({ protocol, metadata, transactions, tombstones }: TableSta
 /** Never back to an older one. Of those who name one at the same moment each looks again. */
 async function nameCheckpoint(
   ports: TableLogPorts,
-  last: {
-    readonly version: number;
-    readonly size: number;
-    readonly sizeInBytes: number;
-    readonly numOfAddFiles: number;
-  },
+  last: Readonly<Record<'version' | 'size' | 'sizeInBytes' | 'numOfAddFiles', number>>,
 ): Promise<void> {
   const key = lastCheckpointKey(ports.prefix);
   const bytes = Buffer.from(JSON.stringify(last));

@@ -19,10 +19,12 @@ export function checkpointKey(prefix: string, version: number): string {
   return `${logPrefix(prefix)}${versionText(version)}.checkpoint.parquet`;
 }
 
-/** Part `part` of `parts`, counted from 1, as other writers make them. */
-export function checkpointPartKey(prefix: string, version: number, part: number, parts: number): string {
+/** Those of a checkpoint in so many parts, as other writers make them. */
+export function checkpointKeys(prefix: string, version: number, parts: number): string[] {
+  if (parts === 1) return [checkpointKey(prefix, version)];
   const number = (count: number) => String(count).padStart(10, '0');
-  return `${logPrefix(prefix)}${versionText(version)}.checkpoint.${number(part)}.${number(parts)}.parquet`;
+  const start = `${logPrefix(prefix)}${versionText(version)}.checkpoint`;
+  return Array.from({ length: parts }, (_, at) => `${start}.${number(at + 1)}.${number(parts)}.parquet`);
 }
 
 /** Names the newest checkpoint, or one that was it a moment ago. */

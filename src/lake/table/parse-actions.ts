@@ -1,7 +1,4 @@
-/**
- * Entries of a Delta log, read like any foreign input: whoever can write to the lake writes them. Fields and actions that we
- * do not know are passed over, as the protocol asks; what would change the meaning of a file is refused.
- */
+/** Entries of a Delta log, read like any input: what we do not know is passed over, what would change a file's meaning refused. */
 import { DataError, FatalError, messageOf, shortName } from '../../core/errors.ts';
 import type { Action, AddFile, RemoveFile, TableMetadata } from './actions.ts';
 

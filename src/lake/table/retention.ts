@@ -1,8 +1,8 @@
 /** How long a table keeps what left it: as its own configuration says, in the words that Delta has for it. */
 import { shortName } from '../../core/errors.ts';
 import type { TableMetadata } from './actions.ts';
-import { checkpointKey, checkpointPartKey } from './log-keys.ts';
-import { type FoundCheckpoint, listLog, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
+import { checkpointKeys } from './log-keys.ts';
+import { listLog, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 
 /** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
 export interface TableRetention {
@@ -26,10 +26,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 const TERM = /^\s*'?(\d{1,12}(?:\.\d{1,9})?)'?\s*([a-z]+?)s?\s*(?=[\d']|$)/i;
 
-/**
- * Milliseconds of an interval such as `interval 1 week 2 days`. Undefined for anything else, and for months and years, which
- * have no one length.
- */
+/** Milliseconds of an `interval 1 week 2 days`; undefined for anything else, and for months and years, which have no one length. */
 export function parseInterval(text: string): number | undefined {
   let rest = text.trim().replace(/^interval\b/i, '');
   let sumMs: number | undefined;
@@ -42,10 +39,7 @@ export function parseInterval(text: string): number | undefined {
   return rest.trim() === '' ? sumMs : undefined;
 }
 
-/**
- * What a table keeps. What its configuration says unreadably is kept for ever, and is in `faults`; where it has switched the
- * clean-up of its log off, entries are too.
- */
+/** What a table keeps. What its configuration says unreadably is kept for ever, and is in `faults`; entries too where their clean-up is off. */
 export function retentionOf(
   metadata: TableMetadata | undefined,
   usual: TableRetention,
@@ -88,13 +82,10 @@ export async function cleanLog(ports: TableLogPorts, retentionMs: number): Promi
   if (base === undefined) return 0;
   const keys = [
     ...entries.filter(({ version }) => version < base.version).map(({ key }) => key),
-    ...checkpoints.filter(({ version }) => version < base.version).flatMap((old) => partKeys(prefix, old)),
+    ...checkpoints.flatMap(({ version, parts }) =>
+      version < base.version ? checkpointKeys(prefix, version, parts) : [],
+    ),
   ];
   if (keys.length > 0) await store.removeAll(keys);
   return keys.length;
-}
-
-function partKeys(prefix: string, { version, parts }: FoundCheckpoint): string[] {
-  if (parts === 1) return [checkpointKey(prefix, version)];
-  return Array.from({ length: parts }, (_, part) => checkpointPartKey(prefix, version, part + 1, parts));
 }

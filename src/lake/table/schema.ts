@@ -23,12 +23,9 @@ interface TableField {
 }
 
 const TYPES = {
-  timestamp: 'timestamp',
-  long: 'long',
-  double: 'double',
-  text: 'string',
-  series: 'string',
-} as const;
+  ...({ timestamp: 'timestamp', long: 'long', double: 'double' } as const),
+  ...({ text: 'string', series: 'string' } as const),
+};
 const FIELD_TYPES: readonly string[] = ['timestamp', 'long', 'double', 'string', 'date'];
 const PARTITION_FIELDS: readonly TableField[] = [
   { name: 'vessel', type: 'string' },
@@ -50,7 +47,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
     id: randomUUID(),
     name: content.job,
     format: PARQUET,
-    schemaString: schemaText(fields),
+    schemaString: JSON.stringify({ type: 'struct', fields: fields.map(wireField) }),
     partitionColumns: PARTITION_COLUMNS,
     configuration: { [DATASET_KEY]: content.dataset },
     createdTime: nowMs,
@@ -143,39 +140,30 @@ export function parseSchema(schemaString: string, where: string): TableField[] {
     if (typeof field?.name !== 'string' || field.type === undefined)
       throw damagedLog(where, 'a column without name or type', 'columns with both');
     // Types that we do not write compare unequal to all of ours, and so are never written to.
-    const type = FIELD_TYPES.includes(field.type as string)
-      ? field.type
-      : shortName(JSON.stringify(field.type));
-    return {
-      name: field.name,
-      type: type as TableField['type'],
-      isNullable: field.nullable !== false,
-    };
+    const isOurs = FIELD_TYPES.includes(field.type as string);
+    const type = (isOurs ? field.type : shortName(JSON.stringify(field.type))) as TableField['type'];
+    return { name: field.name, type, isNullable: field.nullable !== false };
   });
 }
 
 /** Throws FatalError `unsupported-table` where reading, or writing, needs more than we know. */
 export function checkTable(job: string, protocol: Protocol, metadata: TableMetadata): void {
-  const { minReaderVersion, minWriterVersion } = protocol;
-  if (minReaderVersion > PROTOCOL.minReaderVersion || minWriterVersion > PROTOCOL.minWriterVersion)
-    throw unsupportedTable(
-      job,
-      `protocol ${minReaderVersion}/${minWriterVersion}`,
-      `${PROTOCOL.minReaderVersion}/${PROTOCOL.minWriterVersion}`,
-    );
+  const { minReaderVersion: reader, minWriterVersion: writer } = protocol;
   const { partitionColumns, configuration, format } = metadata;
-  if (format.provider !== PARQUET.provider)
-    throw unsupportedTable(job, `files of the format ${shortName(format.provider)}`, PARQUET.provider);
-  if (partitionColumns.join() !== PARTITION_COLUMNS.join())
-    throw unsupportedTable(
-      job,
-      `partitions by ${shortName(partitionColumns.join(', '))}`,
-      PARTITION_COLUMNS.join(', '),
-    );
-  if (configuration['delta.appendOnly'] === 'true')
-    throw unsupportedTable(job, 'delta.appendOnly', 'a table whose days can be replaced');
-  if (metadata.schemaString.includes('delta.invariants'))
-    throw unsupportedTable(job, 'delta.invariants on a column', 'columns without them');
+  const must = (holds: boolean, found: string, expected: string) => {
+    if (!holds) throw unsupportedTable(job, found, expected);
+  };
+  const { minReaderVersion, minWriterVersion } = PROTOCOL;
+  const isKnown = reader <= minReaderVersion && writer <= minWriterVersion;
+  must(isKnown, `protocol ${reader}/${writer}`, `${minReaderVersion}/${minWriterVersion}`);
+  const { provider } = PARQUET;
+  must(format.provider === provider, `files of the format ${shortName(format.provider)}`, provider);
+  const [found, expected] = [partitionColumns.join(', '), PARTITION_COLUMNS.join(', ')];
+  must(found === expected, `partitions by ${shortName(found)}`, expected);
+  const isAppended = configuration['delta.appendOnly'] === 'true';
+  must(!isAppended, 'delta.appendOnly', 'a table whose days can be replaced');
+  const hasInvariants = metadata.schemaString.includes('delta.invariants');
+  must(!hasInvariants, 'delta.invariants on a column', 'columns without them');
 }
 
 function fieldOf({ name, type }: DatasetColumn): TableField {
@@ -185,10 +173,6 @@ function fieldOf({ name, type }: DatasetColumn): TableField {
 /** Nullable, whatever the files promise: a column that is required now may be missing in files to come. */
 function wireField({ name, type }: TableField): object {
   return { name, type, nullable: true, metadata: {} };
-}
-
-function schemaText(fields: readonly TableField[]): string {
-  return JSON.stringify({ type: 'struct', fields: fields.map(wireField) });
 }
 
 function refused(job: string, found: string, expected: string): RefusedError {

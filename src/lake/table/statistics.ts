@@ -1,7 +1,4 @@
-/**
- * The statistics of a file in a table, out of its own footer: by them readers skip files. A bound that cannot be told
- * exactly is left out, for a wrong one loses rows.
- */
+/** A file's statistics from its footer, by which readers skip it: a bound that is not exact is left out, for it loses rows. */
 
 import { hash } from 'node:crypto';
 import type { ColumnChunk, FileMetaData } from 'hyparquet';
@@ -103,12 +100,9 @@ function boundTexts({ min, max }: { min: Bound; max: Bound }, kind: Kind): { min
 
 /** Rounded down after `plusMicros`: readers know milliseconds, and bounds may only be too wide. */
 function millisText(micros: bigint, plusMicros: bigint): string {
-  const millis = Number(floorDivide(micros + plusMicros, MICROS_PER_MILLI));
-  return JSON.stringify(new Date(millis).toISOString());
-}
-
-function floorDivide(a: bigint, b: bigint): bigint {
-  return a / b - (a % b < 0n ? 1n : 0n);
+  const sum = micros + plusMicros;
+  const millis = sum / MICROS_PER_MILLI - (sum % MICROS_PER_MILLI < 0n ? 1n : 0n);
+  return JSON.stringify(new Date(Number(millis)).toISOString());
 }
 
 function textOf(bytes: Uint8Array): string {

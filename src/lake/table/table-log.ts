@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommitUnknownError, DataError, RetriableError, shortName } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
-import { expectConditionalPut, type ObjectStore } from '../../store/store.ts';
+import { expectConditionalPut, type ListedObject, type ObjectStore } from '../../store/store.ts';
 import { type Action, formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
 import { damagedLog, parseActions } from './parse-actions.ts';
@@ -41,18 +41,11 @@ export interface FoundCheckpoint {
 }
 
 interface LogListing {
-  readonly entries: readonly ListedEntry[];
+  readonly entries: readonly (Omit<ListedObject, 'tag'> & { readonly version: number })[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
   /** Are there checkpoints that only newer readers understand? */
   readonly hasNewer: boolean;
-}
-
-interface ListedEntry {
-  readonly version: number;
-  readonly key: string;
-  readonly modifiedMs: number;
-  readonly sizeBytes: number;
 }
 
 /**
@@ -122,10 +115,7 @@ export async function* entriesAfter(ports: TableReadPorts, after: number): Async
   }
 }
 
-/**
- * Throws DataError `damaged-log` where an entry is missing that `beyond` builds on. It was missed before: they were read
- * beside each other, and it may have come between two answers.
- */
+/** Throws `damaged-log` where an entry is still missing that `beyond` builds on: read beside each other, it may have come since. */
 export async function expectEntry(ports: TableReadPorts, version: number, beyond: number): Promise<void> {
   if ((await ports.store.head(entryKey(ports.prefix, version))) === undefined)
     throw missingEntry(ports.prefix, version, beyond);
@@ -136,10 +126,7 @@ export async function isBelowCheckpoint(ports: TableReadPorts, version: number):
   return ((await readLastCheckpoint(ports))?.version ?? NO_VERSION) > version;
 }
 
-/**
- * Does an entry that was put go on from the one before it? Else that one was cleaned away meanwhile, or taken away, and the
- * entry lies where no reader comes to.
- */
+/** Does an entry that was put go on from the one before? Else that one is gone, and no reader comes to ours. */
 async function isInLog(ports: TableReadPorts, version: number): Promise<boolean> {
   const before = version - 1;
   const [found, last] = await Promise.all([
@@ -179,7 +166,7 @@ export async function findLastCheckpoint({
  */
 export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListing> {
   const { store, prefix } = ports;
-  const entries: ListedEntry[] = [];
+  const entries: LogListing['entries'][number][] = [];
   const parts = new Map<string, FoundCheckpoint & { found: number }>();
   let hasNewer = false;
   const objects = from === 0 ? store.list(logPrefix(prefix)) : versionsFrom(ports, from);
@@ -195,19 +182,10 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
     }
   }
   const whole = [...parts.values()].filter((checkpoint) => checkpoint.found === checkpoint.parts);
-  return {
-    entries,
-    hasNewer,
-    checkpoints: whole
-      .sort((a, b) => b.version - a.version)
-      .map(({ version, parts: count }) => ({ version, parts: count })),
-  };
+  return { entries, hasNewer, checkpoints: whole.sort((a, b) => b.version - a.version) };
 }
 
-/**
- * What time it is by the store, which has put a time to the entry of `version`: no later than that, and than our clock says.
- * Nothing grows old by the clock of one machine that is ahead.
- */
+/** What time it is by the store, which has dated the entry of `version`, or by our clock where that is behind. */
 export async function logTimeMs(ports: TableLogPorts, version: number): Promise<number> {
   const { entries } = await listLog(ports, version);
   return Math.min(ports.clock.nowMs(), entries.at(-1)?.modifiedMs ?? Number.NEGATIVE_INFINITY);

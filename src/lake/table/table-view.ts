@@ -203,8 +203,8 @@ async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined
   if (base !== undefined) {
     for await (const actions of readCheckpoint(ports, base, false))
       for (const action of actions) state.apply(action, base.version);
+    checkState(ports, state);
   }
-  if (base !== undefined) checkState(ports, state);
   for await (const _ of applyNewer(ports, state));
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
@@ -244,10 +244,7 @@ function checkState(ports: TableViewPorts, { protocol, metadata, version }: Tabl
   checkTable(ports.prefix.slice(0, -1), protocol, metadata);
 }
 
-/**
- * The files of a state with their statistics, out of the checkpoint that it began with and the entries since: those of a
- * row group or an entry at a time.
- */
+/** The files of a state with statistics, from its checkpoint and the entries since, a row group or an entry at a time. */
 export async function* currentFiles(
   ports: TableViewPorts,
   { state, base }: Pick<Loaded, 'state' | 'base'>,
@@ -257,16 +254,12 @@ export async function* currentFiles(
       'add' in action && isCurrent(state.addedIn(action.add)) ? [action.add] : [],
     );
   if (base !== undefined) {
+    // One that left and came again is in an entry after it.
     for await (const actions of readCheckpoint(ports, base, true))
-      yield filesWhere(actions, (addedIn) => cameBefore(addedIn, base.version));
+      yield filesWhere(actions, (addedIn) => addedIn !== undefined && addedIn <= base.version);
   }
   for await (const { version, actions } of entriesAfter(ports, base?.version ?? NO_VERSION)) {
     if (version > state.version) return;
     yield filesWhere(actions, (addedIn) => addedIn === version);
   }
-}
-
-/** Is a file of a checkpoint still the same? One that left and came again is in an entry after it. */
-function cameBefore(addedIn: number | undefined, version: number): boolean {
-  return addedIn !== undefined && addedIn <= version;
 }

@@ -73,10 +73,7 @@ export class Table extends TableView {
     });
   }
 
-  /**
-   * A checkpoint at this version, due or not; throws what goes wrong. It is of the table as it is at one moment: whoever
-   * commits does not wait for it to be written.
-   */
+  /** A checkpoint at this version, due or not, of the table at one moment: commits do not wait. Throws what goes wrong. */
   async checkpoint(): Promise<void> {
     const ports = this.#ports;
     const newest = await readLastCheckpoint(ports);
@@ -109,28 +106,22 @@ export class Table extends TableView {
   }
 }
 
-interface PrepareOptions {
-  /** Versions that others may win in a row; absent: any number. */
-  readonly maxRounds?: number;
-  /** Called after a version is seen and before the next one is put. */
-  readonly beforeCommit?: () => Promise<void>;
-}
-
 /**
- * Make a table, or give it more columns, until it can take files of `content`. False: others have won all rounds. Throws
- * what `preparation` and `commit` throw.
+ * Make a table, or give it more columns, until it can take files of `content`. False: others have won `maxRounds` versions in
+ * a row. `beforeCommit` is called after a version is seen and before the next one is put. Throws what `preparation` and
+ * `commit` throw.
  */
 export async function prepareTable(
   table: Pick<Table, 'version' | 'preparation' | 'commit' | 'refresh'>,
   content: TableContent,
-  { maxRounds = Number.POSITIVE_INFINITY, beforeCommit }: PrepareOptions = {},
+  { maxRounds = Infinity, beforeCommit = async () => {} } = {},
 ): Promise<boolean> {
   for (let round = 0; ; round++) {
     const actions = table.preparation(content);
     if (actions.length === 0) return true;
     if (round === maxRounds) return false;
     const { version } = table;
-    await beforeCommit?.();
+    await beforeCommit();
     const operation = version < 0 ? 'CREATE TABLE' : 'ADD COLUMNS';
     if (!(await table.commit(version, operation, actions))) await table.refresh();
   }

@@ -8,7 +8,7 @@
  * Everything is looked at again right before it is removed.
  */
 
-import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import type { Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { isOvertaken } from '../../core/model/index.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import type { ObjectStore } from '../../store/store.ts';
@@ -111,13 +111,9 @@ async function* uploadItems(
     if (day === undefined && !isCheckpointKey(key)) continue;
     const ageMs = clock.nowMs() - startedMs;
     const isKept = day !== undefined && kept.has(dayPrefix(day));
-    const begun = `begun ${describeAge(ageMs)} ago`;
     const keep = isKept || ageMs < GARBAGE_AGE_MS;
-    const why = isKept
-      ? 'a claim may go on with it'
-      : keep
-        ? begun
-        : `${begun}, and no claim goes on with it`;
+    const begun = `begun ${describeAge(ageMs)} ago${keep ? '' : ', and no claim goes on with it'}`;
+    const why = isKept ? 'a claim may go on with it' : begun;
     const remove = async () => {
       if (keep || (day !== undefined && (await findClaims(store, day)).length > 0)) return false;
       await store.abortUpload(upload);
@@ -151,10 +147,9 @@ async function* noteItems({ store }: GarbagePorts): AsyncGenerator<GarbageItem> 
     if (day === undefined) continue;
     // A receipt that cannot be read outlives nothing.
     const receipt = await unlessDamaged(readReceipt(store, day));
-    const isOutlived = (note: Note) => receipt !== undefined && isOvertaken(note, receipt);
     const note = receipt && (await unlessDamaged(readNote(store, day)));
-    if (note === undefined || !isOutlived(note)) continue;
-    const remove = () => removeNote(store, day, isOutlived);
+    if (note === undefined || !isOvertaken(note, receipt!)) continue;
+    const remove = () => removeNote(store, day, (now) => isOvertaken(now, receipt!));
     yield { kind: 'note', key: noteKey(day), why: 'the day has been published since', keep: false, remove };
   }
 }

@@ -36,10 +36,7 @@ export interface LogSurvey {
   readonly faults: readonly string[];
 }
 
-/**
- * Look at the log of a job. Throws ConfigError where there can be none, and FatalError `unsupported-table` where another
- * writer has changed the table.
- */
+/** Look at the log of a job. Throws ConfigError where there can be none, FatalError `unsupported-table`. */
 export async function surveyLog(ports: UpkeepPorts, job: string): Promise<LogSurvey> {
   const { store } = ports;
   if ((await readLayout(store)) !== 'delta')

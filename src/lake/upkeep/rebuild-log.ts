@@ -74,14 +74,19 @@ export async function rebuildLog(ports: UpkeepPorts, job: string, isWanted: bool
   }));
   const vesselDays = survey.fileCount + unreadDays.filter(({ day }) => hasFile(day)).length;
   const found = { faults, leftOut, unread, vesselDays };
-  if (faults.length === 0) return { ...found, version: survey.table!.version, isWritten: false };
-  if (!isWanted) {
-    const version = (survey.table?.version ?? (await highestVersion(log, survey))) + 1;
-    return { ...found, version, isWritten: false };
+  const isFaulty = faults.length > 0;
+  if (!isFaulty || !isWanted) {
+    const version = survey.table?.version ?? (await highestVersion(log, survey));
+    return { ...found, version: isFaulty ? version + 1 : version, isWritten: false };
   }
   const table = survey.table ?? (await beginAnew(ports, log, survey, old!, leftOut));
   // Claims first: one that has ended by then has left a receipt.
-  const days = survey.table === undefined ? await begunOrEnded(ports, job) : survey.differing;
+  const begunOrEnded = async () => [
+    ...(await claimedDays(ports.store, job)),
+    ...(await receiptDays(ports.store, job)),
+  ];
+  const asked = survey.table === undefined ? await begunOrEnded() : survey.differing;
+  const days = [...new Map(asked.map((day) => [formatVesselDay(day), day])).values()];
   let left = await liveDays(ports, await settleDays(ports, table, survey, days));
   while (left.length > 0) {
     ports.say(`waiting for ${left.length} under way, the first is ${formatVesselDay(left[0]!)}`);
@@ -90,12 +95,6 @@ export async function rebuildLog(ports: UpkeepPorts, job: string, isWanted: bool
   }
   if (survey.table !== undefined) await settleTable(ports, table, survey);
   return { ...found, vesselDays: table.fileCount, version: table.version, isWritten: true };
-}
-
-/** The vessel-days with a claim or a receipt. Claims first: one that has ended by then has left a receipt. */
-async function begunOrEnded({ store }: UpkeepPorts, job: string): Promise<readonly VesselDay[]> {
-  const days = [...(await claimedDays(store, job)), ...(await receiptDays(store, job))];
-  return [...new Map(days.map((day) => [formatVesselDay(day), day])).values()];
 }
 
 /** The highest version of entries and checkpoints that are there, and of those that anybody names. */

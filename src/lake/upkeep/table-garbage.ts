@@ -27,14 +27,6 @@ interface TableGarbagePorts {
   readonly clock: Clock;
 }
 
-/** A file that no version within the retention names, or one of a table that cannot be read. */
-interface TableGarbage {
-  readonly key: string;
-  readonly why: string;
-  readonly keep: boolean;
-  readonly remove: () => Promise<boolean>;
-}
-
 /** Names of jobs begin with these; what the lake keeps beside them does not, and is not listed. */
 const FIRST_OF_JOB_NAMES = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -44,11 +36,8 @@ interface DayFile {
   readonly ageMs: number;
 }
 
-/** Garbage of every job with a table. `leastAgeMs`: younger files are left alone, whatever they are. */
-export async function* findTableGarbage(
-  ports: TableGarbagePorts,
-  leastAgeMs: number,
-): AsyncGenerator<TableGarbage> {
+/** What no version within the retention names, or why a table's files are kept. Files younger than `leastAgeMs` are left alone. */
+export async function* findTableGarbage(ports: TableGarbagePorts, leastAgeMs: number) {
   const { store, clock } = ports;
   for (const first of FIRST_OF_JOB_NAMES) {
     const files: DayFile[] = [];
@@ -61,14 +50,13 @@ export async function* findTableGarbage(
   }
 }
 
-async function* garbageOf(
-  ports: TableGarbagePorts,
-  job: string,
-  files: readonly DayFile[],
-): AsyncGenerator<TableGarbage> {
+async function* garbageOf(ports: TableGarbagePorts, job: string, files: readonly DayFile[]) {
   const opened = await openIfSound(ports, job);
   const kept = (why: string) => ({ key: logKeyPrefix(job), why, keep: true, remove: async () => false });
-  if (typeof opened === 'string') return yield kept(opened);
+  if (typeof opened === 'string') {
+    yield kept(opened);
+    return;
+  }
   const { filesMs, faults } = opened.retentionNow();
   for (const fault of faults) yield kept(fault);
   const nowMs = ports.clock.nowMs();

@@ -39,18 +39,12 @@ function inflate(codec: number, bytes: Uint8Array, size: number): Uint8Array {
   if (size === 0) return new Uint8Array(0);
   const options = { maxOutputLength: size, chunkSize: Math.max(64, Math.min(size, 1 << 20)) };
   const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG };
-  switch (CompressionCodecs[codec]) {
-    case 'SNAPPY':
-      return inflateSnappy(bytes, size);
-    case 'LZ4_RAW':
-      return inflateLz4(bytes, size);
-    case 'GZIP':
-      return gunzipSync(bytes, options);
-    case 'BROTLI':
-      return brotliDecompressSync(bytes, options);
-    default:
-      return zstdDecompressSync(bytes, { ...options, params });
-  }
+  const name = CompressionCodecs[codec];
+  if (name === 'SNAPPY') return inflateSnappy(bytes, size);
+  if (name === 'LZ4_RAW') return inflateLz4(bytes, size);
+  if (name === 'GZIP') return gunzipSync(bytes, options);
+  if (name === 'BROTLI') return brotliDecompressSync(bytes, options);
+  return zstdDecompressSync(bytes, { ...options, params });
 }
 
 /** Output of known size that literals and earlier output are copied to; every copy is checked. */

@@ -17,7 +17,6 @@ const TIME_UNITS = ['millis', 'millis', 'micros', 'nanos'] as const;
 
 type ColumnKind = 'timestamp' | 'long' | 'double' | 'text';
 
-/** A column to read, which must be there. */
 export interface ColumnQuestion {
   readonly name: string;
   readonly kind: ColumnKind;

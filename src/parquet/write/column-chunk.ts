@@ -28,7 +28,6 @@ export interface ChunkBody extends Omit<ChunkPages, 'packed'> {
   readonly column: ChunkColumn;
   readonly pages: readonly PageBody[];
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
-  /** Whether pages are sorted by their bounds. */
   readonly ascending: boolean;
   /** What was compressed before, by whoever chose between encodings. */
   readonly packed?: PackedPages;

@@ -15,7 +15,6 @@ export const CREATED_BY = 'vessel-export';
 export const TIMESTAMP = 'timestamp';
 
 export type ColumnType =
-  /** INT64 TIMESTAMP(MICROS, UTC). */
   | 'timestamp'
   | 'long'
   | 'double'
@@ -126,7 +125,6 @@ const PHYSICAL_TYPES = {
 export interface ChunkColumn {
   readonly path: readonly string[];
   readonly type: NonNullable<SchemaElement['type']>;
-  /** Have its pages an index of their bounds? */
   readonly isIndexed: boolean;
 }
 
@@ -139,17 +137,8 @@ export function schemaElement({ name, type, required, fieldId }: Column): Schema
     ...({ name, repetition_type: required ? 'REQUIRED' : 'OPTIONAL', field_id: fieldId } as const),
     type: PHYSICAL_TYPES[type],
   };
-  switch (type) {
-    case 'long':
-    case 'double':
-      return common;
-    case 'timestamp':
-      return {
-        ...common,
-        converted_type: 'TIMESTAMP_MICROS',
-        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-      };
-    default:
-      return { ...common, converted_type: 'UTF8', logical_type: { type: 'STRING' } };
-  }
+  if (type === 'long' || type === 'double') return common;
+  if (type !== 'timestamp') return { ...common, converted_type: 'UTF8', logical_type: { type: 'STRING' } };
+  const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } as const;
+  return { ...common, converted_type: 'TIMESTAMP_MICROS', logical_type };
 }

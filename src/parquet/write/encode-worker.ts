@@ -7,7 +7,6 @@ import type { WorkerReply } from './encoder.ts';
 
 const arena = createArena();
 
-/** Memory that could not be had. */
 const isOutOfMemory = (cause: unknown): boolean =>
   cause instanceof RangeError && /allocation failed|Invalid (typed )?array length/i.test(cause.message);
 

@@ -24,7 +24,6 @@ import { FatalError } from '../../core/errors.ts';
 import { type ByteSink, createByteSink, putBytes, putUint32 } from './byte-sink.ts';
 import { type Fields, putBinary, putByte, putStruct, putWhole } from './thrift.ts';
 
-/** The first and the last four bytes of a Parquet file. */
 export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 const RLE = Encodings.indexOf('RLE');
 

@@ -35,11 +35,6 @@ function textList(texts: readonly string[]): TextList {
   return { bytes: Uint8Array.from(Buffer.concat(texts.map((text) => encoder.encode(text)))), ends };
 }
 
-interface NamedSeries {
-  readonly id: string;
-  readonly name: string | null;
-}
-
 type Compare = (a: string, b: string) => number;
 
 const byUnits: Compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
@@ -52,7 +47,7 @@ function byteOrderOf(texts: readonly string[]): Compare {
 }
 
 /** Rank series by the bytes of their ids, then by name, then by UTF-16 units; what is equal in all has one rank. */
-export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
+export function rankSeries(series: readonly Readonly<{ id: string; name: string | null }>[]): RankedSeries {
   const entries = series.map(({ id, name }, code) => ({ id, name, code }));
   const byBytes = byteOrderOf(series.map(({ id }) => id));
   entries.sort(

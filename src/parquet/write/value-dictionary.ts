@@ -108,7 +108,6 @@ function sortEntries(filling: Filling): void {
   for (let i = 0; i < at; i++) codes[i] = codeOf[codes[i]!]!;
 }
 
-/** Where a value's entry is, or may be put. */
 function slotOf({ slots, scratch: { entries } }: Filling, low: number, high: number): number {
   const mask = slots.length - 1;
   // The upper bits of a product, into which all bits of both words go.

@@ -1,7 +1,7 @@
 /** What there is to export: vessels and their series, as a person looks for them. */
 import { DataError } from '../../core/errors.ts';
 import { FLAT_DOMAINS, type Job, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
-import { namesByDomain } from '../../source/decode/index.ts';
+import { namesByDomain } from '../../source/decode/metadata.ts';
 import type { SnapshotSeries } from '../../source/decode/series-names.ts';
 
 export const VALUE_TYPES = ['number', 'text', 'json'] as const;
@@ -11,7 +11,6 @@ export type ValueType = (typeof VALUE_TYPES)[number];
 export interface SeriesEntry extends Pick<SnapshotSeries, 'vesselName' | 'timeSeriesId' | 'source'> {
   /** Null where metadata do not tell. */
   readonly vessel: string | null;
-  /** Domain → name in it. */
   readonly names: ReadonlyMap<string, string>;
   readonly name: string | null;
   readonly description: string | null;
@@ -33,7 +32,6 @@ export interface VesselEntry extends Pick<SeriesEntry, 'name' | 'lastMicros' | '
   readonly series: number;
 }
 
-/** A job, and the vessels whose series it exports. */
 export interface JobMembers {
   readonly job: Job;
   readonly vessels: ReadonlySet<string>;

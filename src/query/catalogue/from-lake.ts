@@ -7,7 +7,7 @@ import { compileLevel } from '../../core/model/level-pattern.ts';
 import { unlessDamaged } from '../../lake/json.ts';
 import { readDetail, readReceipt } from '../../lake/ledger/ledger.ts';
 import { knownDays, lastReceiptDates } from '../../lake/ledger/newest-days.ts';
-import { parseTimestampText } from '../../source/decode/index.ts';
+import { parseTimestampText } from '../../source/decode/number-lexeme.ts';
 import { readSnapshot } from '../../source/decode/series-names.ts';
 import { expressionFor } from '../../source/series.ts';
 import type { ObjectStore } from '../../store/store.ts';

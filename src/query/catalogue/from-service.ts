@@ -8,7 +8,7 @@ import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
 import { askMetadata, discoverVessels } from '../../source/metadata.ts';
-import { expressionFor } from '../../source/series.ts';
+import { canBeOfAll, expressionFor } from '../../source/series.ts';
 import type { JobMembers, SeriesEntry, ValueType, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
 
@@ -209,8 +209,7 @@ async function askDiscovery(
 function expressionsOf(job: Job, vessel: string | undefined, vessels: ReadonlySet<string>): string[] {
   const expressions = job.select.flatMap((written) => {
     if (vessel !== undefined) return expressionFor(written, vessel);
-    const isWhole = written.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
-    return isWhole
+    return canBeOfAll(written)
       ? expressionFor(written, ANY_VESSEL)
       : [...vessels].map((one) => expressionFor(written, one));
   });

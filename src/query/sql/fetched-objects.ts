@@ -7,7 +7,6 @@ import type { VesselDay } from '../../core/model/index.ts';
 import { writeAll } from '../../store/local/files.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
-/** The object of a vessel-day. */
 export interface LakeObject {
   readonly day: VesselDay;
   readonly key: string;

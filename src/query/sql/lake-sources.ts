@@ -84,7 +84,6 @@ export function objectPattern(folder: string, job: string): string {
   return `${asPattern(folder)}/${job}/*/*/*.parquet`;
 }
 
-/** A lake whose objects can be listed. */
 export interface ListedLake {
   readonly store: ObjectStore;
   readonly layout: Layout;
@@ -93,14 +92,13 @@ export interface ListedLake {
 
 /** The objects of a job: as the store lists them, or as its table's log has them. */
 export async function listLakeObjects(
-  lake: ListedLake,
+  { store, layout, log }: ListedLake,
   job: string,
   signal: AbortSignal,
 ): Promise<LakeObject[]> {
-  return lake.layout === 'plain' ? await listPlain(lake, job, signal) : await listTable(lake, job);
-}
-
-async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal): Promise<LakeObject[]> {
+  // What a version of the table has, all of it or nothing. A name is never used again: it is its own tag.
+  if (layout === 'delta')
+    return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
   const objects: LakeObject[] = [];
   for await (const { key, sizeBytes, tag } of store.list(objectPrefix(job))) {
     signal.throwIfAborted();
@@ -108,9 +106,4 @@ async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal
     if (day !== undefined) objects.push({ day, key, sizeBytes, tag });
   }
   return objects;
-}
-
-/** What a version of the table has, all of it or nothing. A name is never used again: it is its own tag. */
-async function listTable({ store, log }: ListedLake, job: string): Promise<LakeObject[]> {
-  return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
 }

@@ -23,7 +23,6 @@ export interface LakeViewsOptions extends ListedLake, LakeSources {
   readonly wide: (series: readonly NamedSeries[]) => WideOptions;
 }
 
-/** Datasets that each view is made of. */
 const DATASETS_OF: Readonly<Record<string, readonly string[]>> = {
   series: ['metadata'],
   readings: ['metadata', 'measurements'],
@@ -48,10 +47,8 @@ export function createLakeViews(connection: SqlConnection, options: LakeViewsOpt
 
   /** The lake with the jobs that have no objects. */
   const whole = (): ViewedLake => ({ ...lake, sources });
-  /** Whether there are objects of it. */
   const has = (dataset: string) => options.sources.some((source) => source.dataset === dataset);
 
-  /** Make them, once. */
   async function open(signal: AbortSignal): Promise<void> {
     if (localDir === undefined || layout === 'delta') {
       const where = { lake: { store, layout, log }, localDir, dir, maxFetchBytes };
@@ -111,7 +108,6 @@ export function createLakeViews(connection: SqlConnection, options: LakeViewsOpt
     return found;
   }
 
-  /** The rows of a query that reads. */
   async function read(typed: string, signal: AbortSignal): Promise<Rows> {
     const statement = await readStatement(connection, typed);
     await prepare(statement, signal);

@@ -8,7 +8,6 @@ import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { duckdbText, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { objectsIn, parsed, parsedTree, readStatement } from './read-only.ts';
 
-/** A scan of a job's files in the plan. */
 interface Scan {
   readonly fileFilters: readonly string[];
   /** `3/6`, where there are conditions on files. */

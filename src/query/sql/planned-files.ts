@@ -91,7 +91,6 @@ export async function openPlannedFiles(
 
 export type PlannedFiles = Awaited<ReturnType<typeof openPlannedFiles>>;
 
-/** A relation with the columns of a job and no row. */
 export function noRows({ columns }: Source): Sql {
   const typed = [
     sql`NULL::VARCHAR AS vessel`,
@@ -101,7 +100,6 @@ export function noRows({ columns }: Source): Sql {
   return sql`(SELECT ${joinSql(typed)} WHERE false)`;
 }
 
-/** A Parquet file with the columns of a job and no row. */
 async function writeTemplate(connection: SqlConnection, source: Source, path: string): Promise<void> {
   const columns = joinSql(source.columns.map(({ name }) => duckdb.quote(name)));
   await connection.run(sql`COPY (SELECT ${columns} FROM ${noRows(source)}) TO $1 (FORMAT parquet)`, [path]);

@@ -80,7 +80,6 @@ async function serialized(connection: SqlConnection, query: string): Promise<unk
   return statements[0];
 }
 
-/** What DuckDB's parser makes of a text. */
 export async function parsedTree(connection: SqlConnection, text: string): Promise<unknown> {
   const [row] = await connection.rows(sql`SELECT json_serialize_sql(CAST($1 AS VARCHAR))`, [text]);
   return parsed(String(row?.[0]));

@@ -8,11 +8,9 @@ export interface Source {
   readonly job: string;
   readonly dataset: Dataset;
   readonly relation: string;
-  /** Without `vessel` and `date`. */
   readonly columns: readonly Column[];
 }
 
-/** A lake as an engine sees it. */
 export interface ViewedLake {
   /** Without a slash at its end. */
   readonly url: string;
@@ -57,7 +55,6 @@ export interface Dialect extends Spelling {
   readonly micros: (instant: Sql) => Sql;
   readonly instant: (micros: Sql) => Sql;
   readonly remainder: (dividend: Sql, divisor: Sql) => Sql;
-  /** Days from one date to another. */
   readonly days: (from: Sql, to: Sql) => Sql;
   /** What follows a query that joins, so that what is missing is null. */
   readonly afterJoin: Sql;
@@ -79,7 +76,6 @@ const USUAL = {
   createView: sql`CREATE OR REPLACE VIEW`,
 };
 
-/** An engine by what is its own. */
 export function dialectOf(own: Omit<Dialect, keyof typeof USUAL> & Partial<typeof USUAL>): Dialect {
   return { ...USUAL, ...own };
 }
@@ -92,12 +88,10 @@ export function typesOf(timestamp: Sql, long: Sql, double: Sql, text: Sql, date:
 /** The note of engines that the tests do not run. */
 export const AS_DOCUMENTED = sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`;
 
-/** `COMMENT ON COLUMN`, for engines that have it. */
 export function commentOnColumn({ quote, literal }: Spelling): NonNullable<Dialect['commentOn']> {
   return (view, column, text) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(text)}`;
 }
 
-/** A view of the lake, as a statement. */
 export function createView(
   d: Dialect,
   lake: ViewedLake,
@@ -156,7 +150,6 @@ export function typedColumns(
   return columns.map(({ name, type }) => sql`  ${quote(name)} ${types[type]}`);
 }
 
-/** A relation's name in the lake's schema. */
 export function relation(d: Dialect, { schema }: Pick<ViewedLake, 'schema'>, name: string): Sql {
   if (d.relation !== undefined) return d.relation(name);
   return schema === undefined ? d.quote(name) : sql`${d.quote(schema)}.${d.quote(name)}`;
@@ -168,7 +161,6 @@ export function before(d: Dialect, text: Sql, marker: string): Sql {
   return sql`CASE WHEN ${place} > 0 THEN ${d.first(text, sql`${place} - 1`)} ELSE ${text} END`;
 }
 
-/** Text after a literal, or null where there is none. */
 export function after(d: Dialect, text: Sql, marker: string): Sql {
   const place = d.position(text, d.literal(marker));
   return sql`CASE WHEN ${place} > 0 THEN ${d.from(text, sql`${place} + ${marker.length}`)} END`;

@@ -7,7 +7,6 @@ import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { seriesView } from './series.ts';
 import { type WideOptions, wideView } from './wide.ts';
 
-/** What each view is, for the comment above it. */
 export const VIEWS: Readonly<Record<string, string>> = {
   series: 'what each series is: the newest snapshot that has it',
   readings: 'one row per reading; value: as a double, text: what is no number, as JSON',

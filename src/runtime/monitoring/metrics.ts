@@ -5,7 +5,7 @@ import { onKinds } from '../../core/event-stream.ts';
 const PREFIX = 'vessel_export_';
 
 export interface MetricSources {
-  /** Requests that may be in flight now, over everyone who shares the credential. */
+  /** Requests that may be in flight now, over all processes that share the credential. */
   readonly concurrencyLimit: () => number;
   readonly depth: () => Promise<Readonly<Record<string, number>>>;
   readonly active: () => number;
@@ -69,12 +69,12 @@ export function createMetrics(sources: MetricSources) {
   const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
     new Gauge({ name: PREFIX + name, help, labelNames, registers });
 
-  const vesselDays = counter('vessel_days_total', 'vessel-days by how they ended', 'job', 'outcome');
+  const vesselDays = counter('vessel_days_total', 'vessel-days by outcome', 'job', 'outcome');
   const rows = counter('rows_total', 'rows published', 'job');
   const uploadedBytes = counter('uploaded_bytes_total', 'bytes of parts uploaded');
-  const requestsHelp = 'requests to the query service by status; 0: none came';
+  const requestsHelp = 'requests to the query service by status; 0: no response';
   const requests = counter('requests_total', requestsHelp, 'status');
-  const rateLimited = counter('rate_limited_total', 'answers 429');
+  const rateLimited = counter('rate_limited_total', 'responses with status 429');
   const daySeconds = histogram('vessel_day_seconds', 'time of a published vessel-day', DAY_SECONDS);
   const requestSeconds = histogram('request_seconds', 'time of a request and its body', REQUEST_SECONDS);
   const encodeSeconds = histogram('encode_seconds', 'time to sort and encode a row group', STEP_SECONDS);
@@ -85,27 +85,27 @@ export function createMetrics(sources: MetricSources) {
   const oldest = gauge('oldest_missing_timestamp_seconds', oldestHelp, 'job');
   const unsettledHelp = 'vessels that the last discovery left out or misnamed';
   const unsettled = gauge('unsettled_vessels', unsettledHelp, 'job');
-  const failedHelp = 'vessel-days that failed for good and stand in the failed set';
+  const failedHelp = 'vessel-days that failed for good and are in the failed set';
   const failedDays = gauge('failed_vessel_days', failedHelp, 'job');
-  const refusedHelp = 'vessel-days that the source has fewer readings of; the published ones stay';
+  const refusedHelp = 'vessel-days of which the source now has fewer readings; the published ones stay';
   const refusedDays = gauge('refused_vessel_days', refusedHelp, 'job');
-  const warned = gauge('warned_vessels', 'vessels with a warning that nobody has accepted', 'job');
-  const plannedHelp = 'when the job was last planned, or found to be planned';
+  const warned = gauge('warned_vessels', 'vessels with a warning that is not accepted', 'job');
+  const plannedHelp = 'when the job was last planned, or checked to be planned';
   const lookedAt = gauge('planned_timestamp_seconds', plannedHelp, 'job');
-  const failures = counter('planning_failures_total', 'looks of the scheduler at a job that failed');
-  const webHelp = 'sign-ins at the page that were wrong, or not looked at while locked out';
+  const failures = counter('planning_failures_total', 'failed attempts of the scheduler to plan a job');
+  const webHelp = 'sign-ins at the page that failed, or were rejected during a lockout';
   const webFailures = counter('web_login_failures_total', webHelp, 'outcome');
-  const leader = gauge('scheduler_leader', '1 in the scheduler that plans, 0 in those that stand by');
+  const leader = gauge('scheduler_leader', '1 in the scheduler that plans, 0 in standby schedulers');
   // Only schedulers say it.
   leader.remove();
   const lookedBackHelp = 'vessel-days that the last look-back found, by state';
   const lookedBack = gauge('look_back_vessel_days', lookedBackHelp, 'job', 'state');
   const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', 'job');
-  const failingHelp = 'look-backs of the job that have failed since one has ended';
+  const failingHelp = 'look-backs of the job that failed since the last success';
   const lookBackFailures = gauge('look_back_failures', failingHelp, 'job');
-  const stuck = gauge('stuck_backfills', 'backfills that could not go on at the last look');
+  const stuck = gauge('stuck_backfills', 'backfills that could not continue at the last check');
   stuck.remove();
-  const lateHelp = 'vessels whose last snapshot of metadata that a schedule asked for was not taken';
+  const lateHelp = 'vessels whose last scheduled snapshot of metadata was not taken';
   const lateSnapshots = gauge('late_snapshots', lateHelp, 'job');
   readOnScrape(sources, registers);
   collectDefaultMetrics({ register: registry });
@@ -171,20 +171,24 @@ function readOnScrape(sources: MetricSources, registers: Registry[]): void {
         return collect(this);
       },
     });
-  const everyone = 'requests that may be in flight now, over everyone who shares the credential';
+  const everyone = 'requests that may be in flight now, over all processes that share the credential';
   gauge('cap', everyone, (own) => own.set(sources.concurrencyLimit()));
-  gauge('active_vessel_days', 'vessel-days under way in this process', (own) => own.set(sources.active()));
-  const oldestDay = 'age of the oldest vessel-day under way in this process; 0: none is';
+  gauge('active_vessel_days', 'vessel-days in progress in this process', (own) => own.set(sources.active()));
+  const oldestDay = 'age of the oldest vessel-day in progress in this process; 0: none';
   gauge('oldest_vessel_day_seconds', oldestDay, (own) => own.set(sources.oldestVesselDayMs() / 1_000));
-  const oldestRequest = 'age of the oldest request under way in this process; 0: none is';
+  const oldestRequest = 'age of the oldest request in flight in this process; 0: none';
   gauge('oldest_request_seconds', oldestRequest, (own) => own.set(sources.oldestRequestMs() / 1_000));
-  gauge('on_hold', '1 while a fault that concerns every vessel-day holds the queue', async (own) => {
-    const isHeld = await sources.isHeld();
-    // No sample where nobody knows: 0 would say that all is well.
-    if (isHeld === undefined) own.remove();
-    else own.set(isHeld ? 1 : 0);
-  });
-  const writesHelp = '1 while Redis is in reach and takes writes; 0 while it is not, or is full or read-only';
+  gauge(
+    'on_hold',
+    '1 while the queue is on hold because of a fault that concerns every vessel-day',
+    async (own) => {
+      const isHeld = await sources.isHeld();
+      // No sample where nobody knows: 0 would say that all is well.
+      if (isHeld === undefined) own.remove();
+      else own.set(isHeld ? 1 : 0);
+    },
+  );
+  const writesHelp = '1 while Redis is reachable and accepts writes; 0 otherwise';
   gauge('redis_takes_writes', writesHelp, async (own) => own.set((await sources.takesWrites()) ? 1 : 0));
   const readDepth: Collect = async (own) => {
     const depth = Object.entries(await sources.depth());

@@ -55,7 +55,6 @@ function keyedMember({ record: { timeSeriesId, names, description }, id }: Selec
   return `${JSON.stringify(id)}:${JSON.stringify(member)}`;
 }
 
-/** Ranges stay floating point. */
 function floating(value: number | undefined): unknown {
   return value === undefined ? undefined : rawNumber(floatText(value));
 }

@@ -25,7 +25,6 @@ export class BatchBuilder {
     this.#batch.jsonText.count = 0;
   }
 
-  /** Make room for `rows` more rows. */
   reserve(rows: number): void {
     const wanted = this.#batch.rows + rows;
     if (wanted <= this.#batch.timestampMicros.length) return;
@@ -35,7 +34,6 @@ export class BatchBuilder {
     this.#batch = grown;
   }
 
-  /** A row of which only the time matters. */
   appendTime(timestampMicros: number, code: number): void {
     this.#next(timestampMicros, code, LONG);
   }

@@ -33,15 +33,9 @@ export async function readSeries(
   return [...series.values()].sort((a, b) => (a.timeSeriesId < b.timeSeriesId ? -1 : 1));
 }
 
-/** The last day of each vessel and job. */
 function newestPerVessel(files: readonly LakeFile[]): LakeFile[] {
-  const newest = new Map<string, LakeFile>();
-  for (const file of files) {
-    const key = `${file.job}/${file.vessel}`;
-    const known = newest.get(key);
-    if (known === undefined || known.date < file.date) newest.set(key, file);
-  }
-  return [...newest.values()];
+  const groups = Map.groupBy(files, ({ job, vessel }) => `${job}/${vessel}`);
+  return [...groups.values()].map((own) => own.reduce((a, b) => (a.date < b.date ? b : a)));
 }
 
 function namelessRecord(timeSeriesId: string, vessel: string): SeriesRecord {

@@ -47,14 +47,8 @@ function lakeSource(
   measurements: readonly LakeFile[],
   engine: Engine,
 ): DataSource {
-  const byDay = new Map<string, LakeFile[]>();
-  const seriesPerVessel = new Map<string, number>();
-  for (const file of measurements) {
-    const files = byDay.get(file.date) ?? [];
-    files.push(file);
-    byDay.set(file.date, files);
-  }
-  for (const { vessel } of series) seriesPerVessel.set(vessel, (seriesPerVessel.get(vessel) ?? 0) + 1);
+  const byDay = Map.groupBy(measurements, ({ date }) => date);
+  const ofVessel = Map.groupBy(series, ({ vessel }) => vessel);
   const dates = [...byDay.keys()].sort();
   const first = dateToMicros(dates[0] ?? '2199-12-31');
   const last = dateToMicros(dates.at(-1) ?? '1970-01-01') + MICROS_PER_DAY;
@@ -66,8 +60,7 @@ function lakeSource(
       let fromMicros = Math.max(range.fromMicros, first);
       if (fromMicros >= toMicros || records.length === 0) return;
       const vessels = new Set(records.map(({ vessel }) => vessel));
-      let known = 0;
-      for (const vessel of vessels) known += seriesPerVessel.get(vessel) ?? 0;
+      const known = [...vessels].reduce((sum, vessel) => sum + (ofVessel.get(vessel)?.length ?? 0), 0);
       await using connection = await connectFor(engine, records, work);
       const builder = new BatchBuilder();
       while (fromMicros < toMicros) {

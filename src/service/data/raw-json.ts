@@ -1,10 +1,5 @@
 /** JSON that keeps every number as it was spelled: an integer beyond 2^53, `5` against `5.0`. */
 
-/** Stands for a number in what was parsed; `JSON.stringify` writes it as it was. */
-interface RawNumber {
-  readonly rawJSON: string;
-}
-
 /** What Node's JSON has and TypeScript's library does not know yet. */
 interface JsonWithSource {
   parse(
@@ -12,11 +7,10 @@ interface JsonWithSource {
     reviver: (key: string, value: unknown, context: { source: string }) => unknown,
   ): unknown;
   rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): value is RawNumber;
+  isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }
 const json = JSON as unknown as JsonWithSource;
 
-/** Throws SyntaxError. */
 export function parseJson(text: string): unknown {
   return json.parse(text, (_, value, { source }) =>
     typeof value === 'number' ? json.rawJSON(source) : value,
@@ -27,7 +21,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }
 
-/** A number that is written with this text. */
 export function rawNumber(text: string): unknown {
   return json.rawJSON(text);
 }

@@ -1,7 +1,7 @@
 /** Who may ask for tokens, what tokens say, and who may read what. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import { formDecoded, type Login, LoginGuard, readBasic } from '../../core/logins.ts';
+import { createLoginGuard, formDecoded, type Login, readBasic } from '../../core/logins.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { HttpError, OAuthError } from './http-error.ts';
 
@@ -31,57 +31,33 @@ export function randomClient(): ServiceClient {
   };
 }
 
+export type TokenAuthority = ReturnType<typeof createTokenAuthority>;
+
 /** Issues and checks tokens. The key is random and lives as long as the process. */
-export class TokenAuthority {
-  readonly #clients: readonly { client: ServiceClient; id: Buffer; secret: Buffer }[];
-  readonly #guard: LoginGuard;
-  readonly #digest = keyedDigest();
-  readonly #ttlSeconds: number;
-  readonly #clock: Clock;
-  #key = randomBytes(32);
-
-  constructor(clients: readonly ServiceClient[], ttlSeconds: number, clock: Clock, log: Log) {
-    this.#clients = clients.map((client) => ({
-      client,
-      id: this.#digest(client.clientId),
-      secret: this.#digest(client.clientSecret),
-    }));
-    // Sent as a name, a secret may come decoded once more.
-    const secrets = clients.flatMap(({ clientSecret }) => [
-      clientSecret,
-      formDecoded(clientSecret) ?? clientSecret,
-    ]);
-    this.#guard = new LoginGuard({ where: 'the token endpoint', clock, log, secrets });
-    this.#ttlSeconds = ttlSeconds;
-    this.#clock = clock;
-  }
-
-  /** The client of an `Authorization: Basic …` header, plain or form-encoded. Throws 401, and 429 for an address that failed too often. */
-  authenticate(header: string | undefined, address: string): ServiceClient {
-    const logins = readBasic(header);
-    // The decoded form counts: other spellings of a name are no other names.
-    const counted = logins.at(-1);
-    const outcome = counted && this.#guard.attempt(address, counted, () => this.#find(logins));
-    if (outcome?.state === 'accepted') return outcome.value;
-    if (outcome?.state === 'locked')
-      throw new HttpError(
-        429,
-        `too many failed logins with this client id or from this address; try again in ${outcome.retryAfterSeconds} s`,
-        { 'retry-after': String(outcome.retryAfterSeconds) },
-      );
-    throw new OAuthError(
-      'invalid_client',
-      'client id and secret were not accepted; send them as HTTP Basic',
-      { 'www-authenticate': 'Basic realm="token"' },
-    );
-  }
+export function createTokenAuthority(
+  clients: readonly ServiceClient[],
+  ttlSeconds: number,
+  clock: Clock,
+  log: Log,
+) {
+  const digest = keyedDigest();
+  const known = clients.map((client) => ({
+    ...{ client, id: digest(client.clientId), secret: digest(client.clientSecret) },
+  }));
+  // Sent as a name, a secret may come decoded once more.
+  const secrets = clients.flatMap(({ clientSecret }) => [
+    clientSecret,
+    formDecoded(clientSecret) ?? clientSecret,
+  ]);
+  const guard = createLoginGuard({ where: 'the token endpoint', clock, log, secrets });
+  let key = randomBytes(32);
 
   /** Every client is compared with each form, whichever fits: the time taken tells nothing. The plain form goes first. */
-  #find(logins: readonly Login[]): ServiceClient | undefined {
+  function find(logins: readonly Login[]): ServiceClient | undefined {
     let found: ServiceClient | undefined;
     for (const login of logins) {
-      const [name, tried] = [this.#digest(login.name), this.#digest(login.secret)];
-      for (const { client, id, secret } of this.#clients) {
+      const [name, tried] = [digest(login.name), digest(login.secret)];
+      for (const { client, id, secret } of known) {
         const idFits = timingSafeEqual(name, id);
         const secretFits = timingSafeEqual(tried, secret);
         if (idFits && secretFits) found ??= client;
@@ -90,43 +66,60 @@ export class TokenAuthority {
     return found;
   }
 
-  async issue(client: ServiceClient) {
-    const vessels = client.vessels === '*' ? ['*'] : client.vessels;
-    const scope = vessels.map((vessel) => SCOPE_PREFIX + vessel).join(' ');
-    const issuedAt = Math.floor(this.#clock.nowMs() / 1000);
-    const accessToken = await new SignJWT({ scope })
-      .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
-      .setIssuer(ISSUER)
-      .setSubject(client.clientId)
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + this.#ttlSeconds)
-      .sign(this.#key);
-    return { accessToken, expiresInSeconds: this.#ttlSeconds, scope };
-  }
+  return {
+    /** The client of an `Authorization: Basic …` header, plain or form-encoded. Throws 401, and 429 for an address that failed too often. */
+    authenticate(header: string | undefined, address: string): ServiceClient {
+      const logins = readBasic(header);
+      // The decoded form counts: other spellings of a name are no other names.
+      const counted = logins.at(-1);
+      const outcome = counted && guard.attempt(address, counted, () => find(logins));
+      if (outcome?.state === 'accepted') return outcome.value;
+      if (outcome?.state === 'locked')
+        throw new HttpError(
+          429,
+          `too many failed logins with this client id or from this address; try again in ${outcome.retryAfterSeconds} s`,
+          { 'retry-after': String(outcome.retryAfterSeconds) },
+        );
+      const refused = 'client id and secret were not accepted; send them as HTTP Basic';
+      throw new OAuthError('invalid_client', refused, { 'www-authenticate': 'Basic realm="token"' });
+    },
 
-  /** The bearer of an `Authorization: Bearer …` header. Throws 401; the algorithm is pinned. */
-  async check(header: string | undefined): Promise<Bearer> {
-    const match = /^Bearer\s+(\S+)\s*$/i.exec(header ?? '');
-    if (!match)
-      throw new HttpError(401, 'a bearer token is required; get one from the token endpoint', UNAUTHORIZED);
-    try {
-      const { payload } = await jwtVerify(match[1]!, this.#key, {
-        algorithms: [ALGORITHM],
-        issuer: ISSUER,
-        requiredClaims: ['exp', 'iat', 'sub'],
-        currentDate: new Date(this.#clock.nowMs()),
-      });
-      return bearerOf(String(payload.sub), typeof payload.scope === 'string' ? payload.scope : '');
-    } catch (error) {
-      const expired = error instanceof Error && 'code' in error && error.code === 'ERR_JWT_EXPIRED';
-      const why = expired ? 'the token has expired' : 'the token is not valid';
-      throw new HttpError(401, `${why}; get a new one from the token endpoint`, UNAUTHORIZED);
-    }
-  }
+    async issue(client: ServiceClient) {
+      const vessels = client.vessels === '*' ? ['*'] : client.vessels;
+      const scope = vessels.map((vessel) => SCOPE_PREFIX + vessel).join(' ');
+      const issuedAt = Math.floor(clock.nowMs() / 1000);
+      const accessToken = await new SignJWT({ scope })
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+        .setIssuer(ISSUER)
+        .setSubject(client.clientId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + ttlSeconds)
+        .sign(key);
+      return { accessToken, expiresInSeconds: ttlSeconds, scope };
+    },
 
-  revokeAll(): void {
-    this.#key = randomBytes(32);
-  }
+    /** The bearer of an `Authorization: Bearer …` header. Throws 401; the algorithm is pinned. */
+    async check(header: string | undefined): Promise<Bearer> {
+      const match = /^Bearer\s+(\S+)\s*$/i.exec(header ?? '');
+      if (!match)
+        throw new HttpError(401, 'a bearer token is required; get one from the token endpoint', UNAUTHORIZED);
+      try {
+        const { payload } = await jwtVerify(match[1]!, key, {
+          ...{ algorithms: [ALGORITHM], issuer: ISSUER, requiredClaims: ['exp', 'iat', 'sub'] },
+          currentDate: new Date(clock.nowMs()),
+        });
+        return bearerOf(String(payload.sub), typeof payload.scope === 'string' ? payload.scope : '');
+      } catch (error) {
+        const expired = error instanceof Error && 'code' in error && error.code === 'ERR_JWT_EXPIRED';
+        const why = expired ? 'the token has expired' : 'the token is not valid';
+        throw new HttpError(401, `${why}; get a new one from the token endpoint`, UNAUTHORIZED);
+      }
+    },
+
+    revokeAll(): void {
+      key = randomBytes(32);
+    },
+  };
 }
 
 function bearerOf(clientId: string, scope: string): Bearer {

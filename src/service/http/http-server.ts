@@ -1,5 +1,4 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
-import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type ConnectionLimits, Connections, MAX_HEADER_BYTES } from '../../core/connections.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -34,11 +33,6 @@ const SAFETY_HEADER_LINES: string = Object.entries(SAFETY_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
-/** Set them before anything else does: who knows better sets them again. */
-function setSafetyHeaders(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(SAFETY_HEADERS)) response.setHeader(name, value);
-}
-
 /** What node:http gives up on, by its code. */
 const REFUSALS: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, `the headers are over ${MAX_HEADER_BYTES} bytes`],
@@ -54,7 +48,6 @@ interface HttpServerOptions {
   readonly accessLog: Log | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
-  /** Never to be logged. */
   readonly secrets: readonly string[];
 }
 
@@ -88,7 +81,9 @@ export function createHttpServer(options: HttpServerOptions) {
       sendError(reply as FastifyReply, error.statusCode ?? 400, error.message);
     },
   });
-  app.server.prependListener('request', (_request, response) => setSafetyHeaders(response));
+  // Before anything else: who knows better sets them again.
+  const headers = new Map(Object.entries(SAFETY_HEADERS));
+  app.server.prependListener('request', (_request, response) => response.setHeaders(headers));
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.header('x-request-id', request.id);
     accessLog.begin(request.raw, reply.raw, request.id);

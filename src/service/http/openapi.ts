@@ -158,7 +158,6 @@ function errorResponses(statuses: readonly number[], schema = 'Error'): Json {
   );
 }
 
-/** JSON of a schema of the document. */
 function jsonOf(name: string): Json {
   return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
 }

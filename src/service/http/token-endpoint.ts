@@ -7,7 +7,6 @@ import type { ServiceClient, TokenAuthority } from './credentials.ts';
 import { OAuthError } from './http-error.ts';
 import type { RouteContext } from './routes.ts';
 
-/** First path segment of the authentication URL. */
 export const AUTH_SEGMENT = 'auth';
 
 const MAX_TOKEN_BODY_BYTES = 4 * 1024;

@@ -22,10 +22,8 @@ import { floatText, readingText } from './formats.ts';
 
 const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
 
-/** Aggregations that need times only. */
 const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);
 
-/** True when the aggregations can be computed without looking at values. */
 export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
   return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
 }
@@ -102,18 +100,12 @@ export class WindowAccumulator extends WindowTimes {
     if (aggregation === 'first_val') return this.#firstValue();
     if (aggregation === 'last_val') return this.#lastValue();
     if (this.#hasJson) return undefined;
-    switch (aggregation) {
-      case 'min':
-        return this.#exact(this.#minLong, this.#min);
-      case 'max':
-        return this.#exact(this.#maxLong, this.#max);
-      case 'sum':
-        return this.#exact(this.#sumLong, this.#sum);
-      case 'delta':
-        return this.#exact(this.#lastLong - this.#firstLong, this.#last - this.#first);
-      default:
-        return finiteText(this.#real(aggregation));
-    }
+    if (aggregation === 'min') return this.#exact(this.#minLong, this.#min);
+    if (aggregation === 'max') return this.#exact(this.#maxLong, this.#max);
+    if (aggregation === 'sum') return this.#exact(this.#sumLong, this.#sum);
+    if (aggregation === 'delta')
+      return this.#exact(this.#lastLong - this.#firstLong, this.#last - this.#first);
+    return finiteText(this.#real(aggregation));
   }
 
   /** As it was read, whatever came later. */
@@ -130,25 +122,16 @@ export class WindowAccumulator extends WindowTimes {
   #real(aggregation: Aggregation): number {
     const n = this.count;
     const [m2, m3, m4] = [this.#m2, this.#m3, this.#m4];
-    switch (aggregation) {
-      case 'mean':
-        return this.#sum / n;
-      case 'integral':
-        return this.#integral;
-      case 'avg':
-        return this.#integral / ((this.lastMicros - this.firstMicros) / MICROS_PER_SECOND);
-      case 'var':
-        return m2 / (n - 1);
-      case 'stddev':
-        return Math.sqrt(m2 / (n - 1));
-      case 'skewness':
-        return n < 3 ? Number.NaN : ((n * Math.sqrt(n - 1)) / (n - 2)) * (m3 / m2 ** 1.5);
-      case 'kurtosis':
-        if (n < 4) return Number.NaN;
-        return ((n - 1) / ((n - 2) * (n - 3))) * (((n + 1) * n * m4) / (m2 * m2) - 3 * (n - 1));
-      default:
-        return Number.NaN;
-    }
+    const seconds = (this.lastMicros - this.firstMicros) / MICROS_PER_SECOND;
+    if (aggregation === 'mean') return this.#sum / n;
+    if (aggregation === 'integral') return this.#integral;
+    if (aggregation === 'avg') return this.#integral / seconds;
+    if (aggregation === 'var') return m2 / (n - 1);
+    if (aggregation === 'stddev') return Math.sqrt(m2 / (n - 1));
+    if (aggregation === 'skewness' && n >= 3) return ((n * Math.sqrt(n - 1)) / (n - 2)) * (m3 / m2 ** 1.5);
+    if (aggregation === 'kurtosis' && n >= 4)
+      return ((n - 1) / ((n - 2) * (n - 3))) * (((n + 1) * n * m4) / (m2 * m2) - 3 * (n - 1));
+    return Number.NaN;
   }
 
   /** Integers while every reading is one. */

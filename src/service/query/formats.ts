@@ -54,16 +54,13 @@ export function chooseFormat(
 
 /** Media types of an Accept header, best first; those with q=0 are left out. */
 function byPreference(accept: string): string[] {
-  const types = accept.split(',').map((part, index) => {
+  const types = accept.split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-    const q = parameters.find((parameter) => parameter.startsWith('q='));
-    const quality = q === undefined ? 1 : Number(q.slice(2));
-    return { type, index, quality: Number.isFinite(quality) ? quality : 0 };
+    const quality = Number(parameters.find((one) => one.startsWith('q='))?.slice(2) ?? 1);
+    return { type, quality: Number.isFinite(quality) ? quality : 0 };
   });
-  return types
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) => b.quality - a.quality || a.index - b.index)
-    .map(({ type }) => type);
+  const wanted = types.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality);
+  return wanted.map(({ type }) => type);
 }
 
 /** A JSON number that reads as floating point: `600` → `600.0`. NaN and infinities are `null`: with anything else no answer could be read. */
@@ -74,7 +71,6 @@ export function floatText(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? `${text}.0` : text;
 }
 
-/** The value of a reading as JSON text. */
 export function readingText({ kinds, doubles, longs, words, jsonText }: ColumnBatch, row: number): string {
   const kind = kinds[row];
   if (kind === DOUBLE) return floatText(doubles[row]!);

@@ -12,7 +12,6 @@ export interface SelectedSeries {
   readonly record: SeriesRecord;
   /** Id in the queried domain, or in `output_domain`. */
   readonly id: string;
-  /** The domain of `id`. */
   readonly domain: string;
 }
 

@@ -94,7 +94,7 @@ export function compileVisParts(levels: readonly string[]): Pattern {
   const [primary, secondary, meta] = [part(wanted.primary), part(wanted.secondary), part(wanted.meta)];
   const noSecondary = wanted.secondary === undefined && wanted.meta !== undefined;
   return {
-    first: (text) => vessel(namesVessel(text) ? text : ''),
+    first: (text) => vessel(text === 'sec' || text === 'meta' ? '' : text),
     cost: 1,
     tail: (tail, firstLevel) => {
       // Without a vessel before them, `sec` and `meta` are no first level but begin a part.
@@ -107,10 +107,6 @@ export function compileVisParts(levels: readonly string[]): Pattern {
       );
     },
   };
-}
-
-function namesVessel(firstLevel: string): boolean {
-  return firstLevel !== 'sec' && firstLevel !== 'meta';
 }
 
 function part(wanted: readonly string[] | undefined): Part {

@@ -10,7 +10,6 @@ interface StatisticsLayout {
   readonly aggregations: readonly Aggregation[];
 }
 
-/** Body of a statistics answer, in pieces. */
 export async function* statisticsBody(
   batches: AsyncIterable<StatisticsResult[]>,
   layout: StatisticsLayout,

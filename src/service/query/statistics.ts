@@ -11,7 +11,6 @@ const RESULTS_PER_PIECE = 256;
 
 /** One window of what is answered under one id. */
 export interface StatisticsResult {
-  /** Window `[start, end)`. */
   readonly start: Micros;
   readonly end: Micros;
   /** Names it: the first of those that share the id. */
@@ -39,7 +38,6 @@ export async function* computeStatistics(
 ): AsyncGenerator<StatisticsResult[], void, void> {
   const { named, groupOf, shared } = await groupSeries(query, work);
   const timesOnly = needTimesOnly(query.aggregations);
-  /** By group. */
   const open: (StatisticsResult | undefined)[] = new Array(named.length).fill(undefined);
   /** Those that the next reading of their group, or the end of a slice, has left. */
   let closed: StatisticsResult[] = [];
@@ -89,7 +87,6 @@ export async function* computeStatistics(
   );
 }
 
-/** Results in their order, some at a time. */
 async function* inOrder(
   windows: StatisticsResult[],
   work: Work,

@@ -13,7 +13,6 @@ const FORMS = [
   ['year', 'month', 'day'],
 ] as const;
 type TimeName = (typeof FORMS)[number][number];
-/** The parameters as text. */
 type TimeParameters = { readonly [name in TimeName]?: string | undefined };
 const EARLIEST: Micros = 0;
 const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;

@@ -59,7 +59,6 @@ export function windowStart(micros: Micros, { count, unit }: Duration): Micros {
   return Math.floor((micros - offset) / size) * size + offset;
 }
 
-/** Months since January 1970. */
 function monthOf(micros: Micros): number {
   const date = new Date(Math.floor(micros / MICROS_PER_MILLI));
   return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();

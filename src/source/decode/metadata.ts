@@ -159,7 +159,8 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
   const jsmeaId = domains.text('jsmea');
   const flatId = domains.text('flat');
   // IMO<number>/<naming rule>/<category>/<sub-category>/<content>/<position>/<item>/<modifier>
-  const levels = jsmeaId?.split('/') ?? [];
+  const [, namingRule = null, category = null, subcategory = null, content = null, , item = null] =
+    jsmeaId?.split('/') ?? [];
   return {
     id,
     timeSeriesId: timeSeriesId(fields),
@@ -169,14 +170,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
     scale: fields.number('scale'),
     vesselName: fields.text('vesselName'),
     vesselImo: imoNumber(fields, 'vesselImo'),
-    jsmea: {
-      id: jsmeaId,
-      namingRule: levels[1] ?? null,
-      category: levels[2] ?? null,
-      subcategory: levels[3] ?? null,
-      content: levels[4] ?? null,
-      item: levels[6] ?? null,
-    },
+    jsmea: { id: jsmeaId, namingRule, category, subcategory, content, item },
     flat: { id: flatId, shortName: /^IMO\d+\/(.*)$/is.exec(flatId ?? '')?.[1] ?? null },
     maker: { id: domains.text('maker'), ...textsOf(fields, 'name', 'description'), ...rangeOf(fields) },
     domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),

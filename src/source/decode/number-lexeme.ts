@@ -1,6 +1,6 @@
 /** Numbers from their lexemes, exactly: digits alone are LONG, a fraction or exponent DOUBLE, what neither holds JSON_TEXT. */
 import { cleanForeignText, DataError } from '../../core/errors.ts';
-import { type ColumnBatch, DOUBLE, LONG } from '../../core/model/index.ts';
+import { type ColumnBatch, DOUBLE, LONG, type Micros, timestampMicros } from '../../core/model/index.ts';
 
 const MINUS = 0x2d;
 const DOT = 0x2e;
@@ -113,5 +113,17 @@ export function parseInt64Text(text: string): number {
   throw new DataError(
     'bad-integer',
     `found '${cleanForeignText(text, [], 60)}', expected an integer within ±2^53; report it to the operator of the service`,
+  );
+}
+
+/** Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`. */
+export function parseTimestampText(jsonText: string): Micros {
+  const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
+  const text = isString ? jsonText.slice(1, -1) : jsonText;
+  const micros = timestampMicros(text);
+  if (typeof micros === 'number') return micros;
+  throw new DataError(
+    micros.code,
+    `found '${cleanForeignText(text, [], 60)}', expected ${micros.expected}; report it to the operator of the service`,
   );
 }

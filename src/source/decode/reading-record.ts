@@ -203,7 +203,6 @@ export class ReadingParser implements RecordParser {
     appendJsonText(batch.jsonText, bytes, start, end);
   }
 
-  /** The row's value is in its cell: complete the row. */
   #commit(window: BodyWindow, start: number, code: number, micros: number): void {
     const batch = this.#batch;
     if (micros < this.#lastMicros) throw this.#outOfOrder(window, start, micros);

@@ -1,5 +1,4 @@
-import { cleanForeignText, DataError } from '../../core/errors.ts';
-import type { Micros, SeriesDictionary, WireShape } from '../../core/model/index.ts';
+import type { SeriesDictionary, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
 import { type CountedRow, ID_RULE, isSeriesId, type StatisticsRow } from '../../core/model/series.ts';
 import { type BodyDecoder, type BodyFormat, BodyScanner, type RecordParser } from './body-scanner.ts';
@@ -79,18 +78,6 @@ function arrayRow(fields: ObjectFields): StatisticsRow {
 function checkedId(fields: ObjectFields, id: string): string {
   if (isSeriesId(id)) return id;
   throw fields.objectFault('bad-id', ID_RULE);
-}
-
-/** Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`. */
-export function parseTimestampText(jsonText: string): Micros {
-  const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
-  const text = isString ? jsonText.slice(1, -1) : jsonText;
-  const micros = timestampMicros(text);
-  if (typeof micros === 'number') return micros;
-  throw new DataError(
-    micros.code,
-    `found '${cleanForeignText(text, [], 60)}', expected ${micros.expected}; report it to the operator of the service`,
-  );
 }
 
 function windowStart(fields: ObjectFields): number {

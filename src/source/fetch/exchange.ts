@@ -4,7 +4,6 @@ import type { RetryScope } from './retry.ts';
 
 export interface Outgoing {
   readonly method: 'GET' | 'POST';
-  /** Scheme, host and port. */
   readonly origin: string;
   /** The setting that the address comes from, for messages. */
   readonly setting: 'QUERY_BASE_URL' | 'QUERY_AUTH_URL';
@@ -20,7 +19,6 @@ export interface Outgoing {
   readonly attempt: number;
 }
 
-/** An answer of any status whose headers have arrived. */
 export interface Answer {
   readonly status: number;
   /** Lower-case names; repeated headers are joined with `, `. */

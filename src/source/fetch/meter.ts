@@ -6,7 +6,6 @@ export interface RequestReport {
   readonly status?: number;
   /** From sending the request until its body ended or broke off, consuming it included. */
   readonly ms: number;
-  /** 0 for the first request of a call. */
   readonly retry: number;
   readonly requestId: string;
   readonly asked: string;

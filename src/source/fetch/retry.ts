@@ -93,12 +93,13 @@ export function decideRetry(
   if ('status' in failure && !isPassing(failure.status)) return { giveUp: true, reason: 'no-retry-helps' };
   const limited = isLimited(failure);
   const { streak } = scope;
-  if (!limited && streak !== undefined && isStreakOver(streak, limits))
+  const { failures = 0, spentMs: streakMs = 0 } = streak ?? {};
+  if (!limited && (failures >= limits.maxStreak || streakMs >= limits.maxStreakMs))
     return { giveUp: true, reason: 'streak' };
   if (!limited && trouble.attempts >= maxAttemptsAt(failure, trouble, limits, scope))
     return { giveUp: true, reason: 'attempts' };
   const asked = 'status' in failure ? retryAfterMs(failure.headers, nowMs) : undefined;
-  const nth = limited ? trouble.limited : Math.max(trouble.attempts, streak?.failures ?? 0);
+  const nth = limited ? trouble.limited : Math.max(trouble.attempts, failures);
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(nth - 1, 30));
   // Who is told when to come back comes a little later, not all at the same moment; and ever later where it is told so
   // again and again, for "at once" may be what it is told.
@@ -107,10 +108,6 @@ export function decideRetry(
   if (spentMs + delayMs > (limited ? limits.maxLimitedMs : limits.maxTotalMs))
     return { giveUp: true, reason: 'time' };
   return { retry: true, delayMs };
-}
-
-function isStreakOver(streak: FailureStreak, limits: RetryLimits): boolean {
-  return streak.failures >= limits.maxStreak || streak.spentMs >= limits.maxStreakMs;
 }
 
 function maxAttemptsAt(

@@ -94,7 +94,6 @@ export interface TokenRequestOptions {
 
 export interface IssuedToken {
   readonly text: string;
-  /** The answer's `expires_in`, whatever it is. */
   readonly expiresIn: unknown;
   /** When it was asked for, on the monotonic clock. */
   readonly sentMs: number;

@@ -23,7 +23,6 @@ interface TokenSource {
   atHand(): AccessToken | undefined;
   /** The service refused this token: `current` must not give it out again. */
   drop(token: AccessToken): void;
-  /** Everything that must never be shown. */
   secrets(): readonly string[];
 }
 
@@ -85,11 +84,6 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     return pending;
   };
 
-  const putOff = (token: AccessToken, error: unknown): void => {
-    token.renewAtMs = clock.monotonicMs() + EARLY_RETRY_MS;
-    log.warn({}, `renewing the access token early failed: ${messageOf(error)}`);
-  };
-
   const atHand = (): AccessToken | undefined => {
     const nowMs = clock.monotonicMs();
     const token = held;
@@ -97,7 +91,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     const sendingMs = Math.min(MAX_SENDING_MS, (token.expiresAtMs - token.askedAtMs) / 10);
     if (nowMs >= token.expiresAtMs - sendingMs) return undefined;
     // Early renewal is a courtesy: the present token goes on working while the endpoint is in trouble.
-    if (nowMs >= token.renewAtMs && !pending) renew().catch((error) => putOff(token, error));
+    if (nowMs >= token.renewAtMs && !pending)
+      renew().catch((error) => {
+        token.renewAtMs = clock.monotonicMs() + EARLY_RETRY_MS;
+        log.warn({}, `renewing the access token early failed: ${messageOf(error)}`);
+      });
     return token;
   };
 

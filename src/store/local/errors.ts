@@ -74,12 +74,12 @@ export function errnoOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
-/** The promise's value, or undefined when it fails because a file or folder is not there. */
-export async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+/** The promise's value, or undefined when it fails because a file or folder is not there, or for another of these reasons. */
+export async function unlessMissing<T>(promise: Promise<T>, ...others: string[]): Promise<T | undefined> {
   try {
     return await promise;
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
+    if (['ENOENT', ...others].includes(errnoOf(error) ?? '')) return undefined;
     throw error;
   }
 }

@@ -18,10 +18,7 @@ const WITHOUT_WAITING = constants.O_NONBLOCK ?? 0;
 /** Our files are no links: one that is leads out of the lake, or to nothing. */
 const WITHOUT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
 
-/**
- * Open a file of the lake, or undefined where there is none. Throws FatalError `key-conflict` for what is no regular
- * file, such as a pipe or a link.
- */
+/** Open a file of the lake, if it is there. Throws FatalError `key-conflict` for a pipe, a link or another thing. */
 export async function openFile(
   path: string,
   access = constants.O_RDONLY,

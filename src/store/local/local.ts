@@ -7,10 +7,9 @@ import type { ListedObject, ObjectStore, UploadRef, Version } from '../store.ts'
 import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
 import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
-import { folderStateOf } from './folder-state.ts';
 import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
 import { createUploads, type OnKey, uploadOfFile } from './uploads.ts';
-import { fileVersion, walkPages, withStats } from './walk.ts';
+import { fileVersion, folderStateOf, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 
@@ -89,10 +88,7 @@ async function headObject(path: string): Promise<{ sizeBytes: number; version: V
   return info?.isFile() ? { sizeBytes: info.size, version: fileVersion(info) } : undefined;
 }
 
-/**
- * Compare and rename, by one writer at a time. A writer that was stopped in between has lost its file to the next
- * one when it goes on, and starts again.
- */
+/** Compare and rename, one writer at a time: who was stopped in between has lost its temp file, and starts again. */
 async function putFileIf(
   path: string,
   bytes: Uint8Array,

@@ -12,17 +12,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../core/process/process-id.ts';
 import { errnoOf, localError, unlessMissing } from './errors.ts';
 import { createFile, RACE_ATTEMPTS, syncFolder, writeAll } from './files.ts';
-import { walkFiles } from './walk.ts';
+import { walkPages } from './walk.ts';
 
 /** The last number begins with the time: among the writers of a file it tells who came first. */
 const TEMP_NAME = /^\.(?<of>.+)\.(?<host>[0-9a-f]{8})-(?<pid>\d+)-(?<turn>[0-9a-f]{16})\.put$/;
 const TEMP_MAX_AGE_MS = 3_600_000;
 const ownTemps = new Set<string>();
 
-/**
- * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it; `info` is of the whole file.
- * The temp file is gone afterwards, whatever happened.
- */
+/** Write a synced temp file in `path`'s folder, then let `place` move or link it. It is gone afterwards, whatever happened. */
 export async function placeFile<T>(
   path: string,
   bytes: Uint8Array,
@@ -95,23 +92,21 @@ export async function sweepTemps(folder: string): Promise<void> {
   }
 }
 
-/**
- * All temp files below a lake's folder that dead writers left; `remove` gives false for one that is gone, or not dead any
- * more. Throws FatalError and RetriableError as the store does.
- */
+/** All temp files that dead writers left; `remove` gives false for one that is gone, or not dead any more. Throws as the store. */
 export async function* findDeadTemps(rootDir: string) {
   try {
-    for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
-      if (!(await isDeadTemp(path))) continue;
-      yield {
-        fileKey,
-        async remove(): Promise<boolean> {
-          if (!(await isDeadTemp(path))) return false;
-          await unlessMissing(unlink(path));
-          return true;
-        },
-      };
-    }
+    for await (const page of walkPages(rootDir, '', (key) => TEMP_NAME.test(basename(key))))
+      for (const { fileKey, path } of page) {
+        if (!(await isDeadTemp(path))) continue;
+        yield {
+          fileKey,
+          async remove(): Promise<boolean> {
+            if (!(await isDeadTemp(path))) return false;
+            await unlessMissing(unlink(path));
+            return true;
+          },
+        };
+      }
   } catch (error) {
     throw localError(error, 'list', rootDir);
   }

@@ -12,8 +12,8 @@ import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from
 import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
-import type { ObjectStore, PartRef, UploadRef } from '../store.ts';
-import { holdsParts, objectChanged, type PartContent, sizeOf } from '../uploaded-parts.ts';
+import type { ObjectStore, PartContent, PartRef, UploadRef } from '../store.ts';
+import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { createTemp, dropTemp, moveTemp, removeAndPrune, sweepTemps } from './temps.ts';
@@ -97,7 +97,13 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
     uploadPart: (upload, partNumber, bytes) =>
       onKey('write to the upload of', upload.key, async () => {
         const known = partsOf.get(upload.uploadId);
-        if (known === undefined) throw await unknownUpload(upload, pathOf(upload));
+        if (known === undefined) {
+          if ((await unlessMissing(stat(pathOf(upload)))) === undefined) throw uploadGone(upload);
+          throw new FatalError(
+            'upload-not-adopted',
+            `the upload ${upload.uploadId} of ${upload.key} was begun by another process; adopt it before sending parts.`,
+          );
+        }
         if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > known.length + 1) {
           throw new FatalError(
             'part-order',
@@ -157,10 +163,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         return adopted;
       }),
 
-    /**
-     * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
-     * that was stopped before it fails.
-     */
+    /** Who took the upload over or dropped it has taken its file: the rename of a writer that was stopped fails. */
     completeUpload: (upload, parts, expected) =>
       onKey('publish', upload.key, async (target) => {
         const opened = await openUpload(upload);
@@ -211,15 +214,6 @@ function uploadGone(upload: UploadRef): CommitFailedError {
   return new CommitFailedError(
     'upload-gone',
     `the upload ${upload.uploadId} of ${upload.key} does not exist any more: it was completed, aborted or taken over.`,
-  );
-}
-
-/** Why a part cannot be sent to an upload that this store has neither created nor adopted. */
-async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
-  if ((await unlessMissing(stat(path))) === undefined) return uploadGone(upload);
-  return new FatalError(
-    'upload-not-adopted',
-    `the upload ${upload.uploadId} of ${upload.key} was begun by another process; adopt it before sending parts.`,
   );
 }
 

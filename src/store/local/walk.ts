@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf } from './errors.ts';
+import { unlessMissing } from './errors.ts';
 
 interface FoundFile {
   readonly fileKey: string;
@@ -12,24 +12,16 @@ const STAT_BATCH = 32;
 
 /**
  * Files below the folders that `prefix` can mean and that are `wanted`, in key order (bytes of UTF-8, as S3
- * lists). Hidden folders and links are passed over. Holds the names of one folder per level at a time.
+ * lists), as many at once as follow each other in a folder. Hidden folders and links are passed over. Holds the names of one
+ * folder per level at a time.
  */
-export async function* walkFiles(
-  rootDir: string,
-  prefix: string,
-  wanted: (fileKey: string) => boolean,
-): AsyncIterable<FoundFile> {
-  for await (const page of walkPages(rootDir, prefix, wanted)) yield* page;
-}
-
-/** The same, as many at once as follow each other in a folder. */
-export async function* walkPages(
+export function walkPages(
   rootDir: string,
   prefix: string,
   wanted: (fileKey: string) => boolean,
 ): AsyncIterable<FoundFile[]> {
   const folderEnd = prefix.lastIndexOf('/') + 1;
-  yield* walkFolder(rootDir, prefix.slice(0, folderEnd), prefix.slice(folderEnd), wanted);
+  return walkFolder(rootDir, prefix.slice(0, folderEnd), prefix.slice(folderEnd), wanted);
 }
 
 async function* walkFolder(
@@ -40,7 +32,8 @@ async function* walkFolder(
 ): AsyncIterable<FoundFile[]> {
   const folder = join(rootDir, folderKey, '.');
   let files: FoundFile[] = [];
-  for (const entry of inKeyOrder(await readFolder(folder))) {
+  const entries = await unlessMissing(readdir(folder, { withFileTypes: true }), 'ENOTDIR');
+  for (const entry of inKeyOrder(entries ?? [])) {
     if (entry.isDirectory()) {
       if (entry.name.startsWith('.') || !entry.name.startsWith(namePrefix)) continue;
       if (files.length > 0) yield files;
@@ -52,16 +45,6 @@ async function* walkFolder(
     }
   }
   if (files.length > 0) yield files;
-}
-
-/** The folder's entries, none when it is not there (any more) or is no folder. */
-async function readFolder(path: string): Promise<Dirent[]> {
-  try {
-    return await readdir(path, { withFileTypes: true });
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return [];
-    throw error;
-  }
 }
 
 /** A folder sorts as its name with the slash that follows it in every key below. */
@@ -97,11 +80,40 @@ export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>) {
   }
 }
 
-export async function statIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
+function statIfThere(path: string): Promise<Stats | undefined> {
+  return unlessMissing(stat(path), 'ENOTDIR');
+}
+
+/**
+ * File systems, by Linux's numbers, that are known to set the times of a folder whenever a name in it is added, replaced or
+ * removed. Others may make these times up, as a bucket does that is mounted as a folder.
+ */
+const KEEPING_TIMES: ReadonlySet<number> = new Set([
+  0xef53, // ext4
+  0x58465342, // XFS
+  0x9123683e, // Btrfs
+  0x2fc12fc1, // ZFS
+  0xf2f52010, // F2FS
+  0x01021994, // tmpfs
+  0x794c7630, // overlay
+  0x6969, // NFS
+]);
+
+/**
+ * A change that follows the one before within the steps of a file system's clock, 4 ms to 2 s, may leave the same times:
+ * so they say nothing until they are older than that, and than what clocks of two hosts differ and NFS keeps times for.
+ */
+const SETTLED_AFTER_MS = 120_000;
+
+/**
+ * The state of a folder, for `folderState` of the store; undefined where there is none. Beside the time of the last
+ * change the one that nobody can set: a restored folder has its old time again.
+ */
+export async function folderStateOf(path: string, nowMs: number): Promise<string | undefined> {
+  const info = await statIfThere(path);
+  if (info === undefined || !info.isDirectory()) return undefined;
+  const { ino, mtimeMs, ctimeMs } = info;
+  if (Math.max(mtimeMs, ctimeMs) + SETTLED_AFTER_MS >= nowMs || process.platform !== 'linux')
+    return undefined;
+  return KEEPING_TIMES.has((await statfs(path)).type) ? `${ino}-${mtimeMs}-${ctimeMs}` : undefined;
 }

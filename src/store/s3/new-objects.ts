@@ -1,5 +1,5 @@
 /** The one owner of what each request that makes an object says of it, such as its encryption, and of what its answer must say. */
-import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
 import { FatalError } from '../../core/errors.ts';
 import type { NewObjects } from './settings.ts';
 
@@ -11,25 +11,19 @@ const MAKES_AN_OBJECT: ReadonlySet<string> = new Set(['PutObjectCommand', 'Creat
  * name the encryption that was asked for: such a store writes in clear, and says nothing.
  */
 export function sayOfNewObjects(client: S3Client, asked: NewObjects): void {
+  const { ServerSideEncryption: encryption } = asked;
   client.middlewareStack.add(
     (next, context) => async (args) => {
       if (!MAKES_AN_OBJECT.has(context.commandName ?? '')) return await next(args);
       const result = await next({ ...args, input: { ...args.input, ...asked } });
-      checkEncryption(asked.ServerSideEncryption, result.output as Partial<PutObjectCommandInput>);
-      return result;
+      const { ServerSideEncryption: answered } = result.output as NewObjects;
+      if (encryption === undefined || answered === encryption) return result;
+      const found = answered === undefined ? 'names no encryption' : `says ${JSON.stringify(answered)}`;
+      throw new FatalError(
+        'not-encrypted',
+        `S3_SSE is ${encryption}, and the store's answer ${found}: it has not encrypted as it was told to. Use a store that does, or leave out S3_SSE and have the bucket encrypt.`,
+      );
     },
     { step: 'initialize', name: 'sayOfNewObjects' },
-  );
-}
-
-function checkEncryption(
-  asked: NewObjects['ServerSideEncryption'],
-  { ServerSideEncryption: answered }: NewObjects,
-): void {
-  if (asked === undefined || answered === asked) return;
-  const found = answered === undefined ? 'names no encryption' : `says ${JSON.stringify(answered)}`;
-  throw new FatalError(
-    'not-encrypted',
-    `S3_SSE is ${asked}, and the store's answer ${found}: it has not encrypted as it was told to. Use a store that does, or leave out S3_SSE and have the bucket encrypt.`,
   );
 }

@@ -64,14 +64,9 @@ function endpointFromEnv(env: Environment): string | undefined {
   const { name, value } = s3Endpoint(env) ?? {};
   if (value === undefined) return undefined;
   const url = readWebAddress(value);
-  if (url === undefined || url.username !== '' || url.password !== '') {
-    const shown = JSON.stringify(maskUrl(value, true));
-    throw new ConfigError(
-      'aws-endpoint',
-      `${name} is ${shown}: expected http(s)://host[:port] without credentials.`,
-    );
-  }
-  return value;
+  if (url !== undefined && url.username === '' && url.password === '') return value;
+  const found = `${name} is ${JSON.stringify(maskUrl(value, true))}`;
+  throw new ConfigError('aws-endpoint', `${found}: expected http(s)://host[:port] without credentials.`);
 }
 
 /** The order is that of S3Credentials. They belong together: a new one opens nothing beside old ones. */
@@ -110,22 +105,18 @@ function isEndpointInClear(env: Environment): boolean {
 }
 
 function readCredentials(env: Environment): S3Credentials | undefined {
-  const [accessKeyId, secretAccessKey, sessionToken] = CREDENTIALS.map((name) => secretFromEnv(name, env));
+  const [accessKeyId, secretAccessKey, sessionToken] = CREDENTIALS.map((name) => {
+    const found = findSecret(name, env);
+    if (found !== undefined && 'fault' in found) throw new ConfigError('aws-credentials', `${found.fault}.`);
+    return found?.text;
+  });
   if (!accessKeyId || !secretAccessKey) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
-}
-
-function secretFromEnv(name: string, env: Environment): string | undefined {
-  const found = findSecret(name, env);
-  if (found !== undefined && 'fault' in found) throw new ConfigError('aws-credentials', `${found.fault}.`);
-  return found?.text;
 }
 
 function maxAttemptsFromEnv({ AWS_MAX_ATTEMPTS: value }: Environment): number | undefined {
   if (!value) return undefined;
   if (/^[1-9]\d?$/.test(value)) return Number(value);
-  throw new ConfigError(
-    'aws-max-attempts',
-    `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}: expected 1 to 99.`,
-  );
+  const found = `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}`;
+  throw new ConfigError('aws-max-attempts', `${found}: expected 1 to 99.`);
 }

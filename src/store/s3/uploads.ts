@@ -14,7 +14,7 @@ import {
 import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
-import { holdsParts, objectChanged, sizeOf } from '../uploaded-parts.ts';
+import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
 import { faultOf, uploadGone, wasRefused } from './errors.ts';
@@ -160,7 +160,9 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       const head = await s3.call('read', key, () => askHead(s3, key));
       if (!isOurs(head, upload, parts)) return false;
       // Where part tags are MD5s (not with KMS encryption), the object's ETag follows from them.
-      if (unquoted(head?.ETag) === multipartEtag(parts)) return true;
+      const digest = createHash('md5');
+      for (const part of parts) digest.update(part.tag, 'hex');
+      if (unquoted(head?.ETag) === `${digest.digest('hex')}-${parts.length}`) return true;
       return await holdsParts(parts, (fromByte, toByte) => readRange(s3, key, fromByte, toByte));
     },
 
@@ -200,12 +202,6 @@ function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
 function isOurs(head: NamedHead | undefined, upload: UploadRef, parts: readonly PartRef[]): boolean {
   if (head === undefined || upload.nonce === '') return false;
   return head.Metadata?.[NONCE_METADATA] === upload.nonce && head.ContentLength === sizeOf(parts);
-}
-
-function multipartEtag(parts: readonly PartRef[]): string {
-  const digest = createHash('md5');
-  for (const part of parts) digest.update(part.tag, 'hex');
-  return `${digest.digest('hex')}-${parts.length}`;
 }
 
 function unquoted(etag: string | undefined): string {

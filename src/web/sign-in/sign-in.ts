@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { shareAnswer } from '../../core/concurrency.ts';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
-import { createLineBound, LoginGuard } from '../../core/logins.ts';
+import { createLineBound, createLoginGuard } from '../../core/logins.ts';
 import type { SessionAnswer } from '../answers.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
 import { addressOf, type Client, createShares } from '../shares.ts';
@@ -22,7 +22,7 @@ export function registerSignIn(
   { sessions, ended }: SignIn,
 ): void {
   const secrets = [access.readPassword, access.actPassword].filter((secret) => secret !== undefined);
-  const guard = new LoginGuard({
+  const guard = createLoginGuard({
     ...{ where: 'the page', clock, log, secrets },
     ...(access.onLoginFailed && { onFailure: access.onLoginFailed }),
   });

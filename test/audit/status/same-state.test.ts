@@ -82,18 +82,14 @@ async function write(store: ObjectStore, day: VesselDay, { receipt, note, isNote
 function queueOf(days: ReadonlyMap<string, Facts>): NonNullable<WebPorts['fleet']> {
   const named = (queued: Facts['queued']) =>
     new Set([...days].filter(([, one]) => one.queued === queued).map(([id]) => id));
-  const has = (id: string) => days.get(id)?.queued !== 'none';
   return {
-    redis: {
-      status: 'ready',
-      hstrlen: async (id: string) => (has(id) ? 2 : 0),
-      hget: async (id: string, field: string) => (field === 'data' && has(id) ? '{}' : null),
-    },
+    redis: { status: 'ready' },
     queue: {
       names: async () => ({ queued: named('in-queue'), failed: named('failed') }),
-      bull: {
-        toKey: (id: string) => id,
-        getJobState: async (id: string) => (days.get(id)?.queued === 'failed' ? 'failed' : 'delayed'),
+      async facts(day: VesselDay) {
+        const queued = days.get(formatVesselDay(day))?.queued;
+        const state = queued === 'failed' ? 'failed' : 'delayed';
+        return queued === 'none' ? undefined : { state, day: null, attempts: 0, failedReason: '' };
       },
     },
   } as unknown as NonNullable<WebPorts['fleet']>;

@@ -95,7 +95,8 @@ beforeAll(async () => {
   [service, folder] = [await startTestService(FLEET), await newMemoryFolder()];
   service.overlay.removeReadings(undefined, dayRange(SILENT_DATE));
   for (const layout of LAYOUTS) await tryAll(layout);
-});
+  // All of the work is here.
+}, 240_000);
 afterAll(async () => {
   await service.close();
   await folder[Symbol.asyncDispose]();

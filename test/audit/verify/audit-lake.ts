@@ -1,10 +1,9 @@
 /** A lake with a day of every kind, copies of it to be damaged, and verify as a user runs it. */
 
 import { hash } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { AppOverrides } from '../../../src/app.ts';
 import { type VerifyOptions, verifyCommand } from '../../../src/cli/commands/verify.ts';
@@ -19,17 +18,18 @@ import {
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
+import { type CommandRun, commandRun } from '../../helpers/command-run.ts';
 import {
   DATE,
-  exportEnv,
   type JobFile,
   mustExport,
+  newLake,
   QUICK_LIMITS,
   type RunExportOptions,
   startTestService,
+  type TestLake,
   type TestService,
   VESSEL,
-  writeJobs,
 } from '../../helpers/run.ts';
 
 export const EMPTY_DATE = addDays(DATE, 1);
@@ -112,22 +112,13 @@ export async function exportAuditLake(service: TestService, options: ExportOptio
 }
 
 /** A copy of a local lake. */
-export async function copyLake(
-  url: string,
-): Promise<AsyncDisposable & { readonly dir: string; readonly url: string }> {
-  const dir = await mkdtemp(join(tmpdir(), 'vessel-export-audit-'));
-  await cp(fileURLToPath(url), dir, { recursive: true, preserveTimestamps: true });
-  return {
-    dir,
-    url: pathToFileURL(dir).href,
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
-  };
+export async function copyLake(url: string): Promise<TestLake> {
+  const lake = await newLake();
+  await cp(fileURLToPath(url), lake.dir, { recursive: true, preserveTimestamps: true });
+  return lake;
 }
 
-export interface RanVerify {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+export interface RanVerify extends Omit<CommandRun, 'error'> {
   /** `<code> <job>/<date>`, sorted. */
   readonly found: readonly string[];
   readonly result: {
@@ -157,7 +148,7 @@ export interface RunVerifyOptions extends VerifyOptions {
   readonly signal?: AbortSignal;
 }
 
-/** `verify --json` over both days, in this process. */
+/** `verify --json` over both days, in this process; throws what it throws. */
 export async function runVerify(options: RunVerifyOptions): Promise<RanVerify> {
   const {
     lakeUrl,
@@ -170,36 +161,23 @@ export async function runVerify(options: RunVerifyOptions): Promise<RanVerify> {
     signal,
     ...rest
   } = options;
-  const jobsDir = await writeJobs(jobs);
-  const [out, err] = [createScreen(), createScreen()];
-  const lakeOnly = { LAKE_URL: lakeUrl, JOBS_DIR: jobsDir, LOG_LEVEL: 'debug' };
-  try {
-    const code = await verifyCommand(
-      {
-        env: { ...(service ? exportEnv(service, lakeUrl, jobsDir) : lakeOnly), ...env },
-        stdout: out,
-        stderr: err,
-        signal: signal ?? new AbortController().signal,
-      },
-      jobNames,
-      { json: true, ...(whole === true ? {} : { from: DATE, to: TO }), ...rest },
-      { clientLimits: QUICK_LIMITS, ...(wrapStore && { wrapStore }) },
-    );
-    const result = JSON.parse(out.text) as RanVerify['result'];
-    const found = result.findings.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort();
-    return { code, stdout: out.text, stderr: err.text, found, result };
-  } finally {
-    await rm(jobsDir, { recursive: true, force: true });
-  }
-}
-
-function createScreen() {
-  return {
-    text: '',
-    write(more: string) {
-      this.text += more;
-    },
-  };
+  // Without a service there are no settings of one.
+  const none = { QUERY_BASE_URL: '', QUERY_AUTH_URL: '', QUERY_CLIENT_ID: '', QUERY_CLIENT_SECRET: '' };
+  const place = { lakeUrl, jobs, env: { ...(service ? {} : none), LOG_LEVEL: 'debug', ...env } };
+  const { error, ...ran } = await commandRun(
+    { ...place, ...(service && { service }), ...(signal && { signal }) },
+    (context) =>
+      verifyCommand(
+        context,
+        jobNames,
+        { json: true, ...(whole === true ? {} : { from: DATE, to: TO }), ...rest },
+        { clientLimits: QUICK_LIMITS, ...(wrapStore && { wrapStore }) },
+      ),
+  );
+  if (error !== undefined) throw error;
+  const result = JSON.parse(ran.stdout) as RanVerify['result'];
+  const found = result.findings.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort();
+  return { ...ran, found, result };
 }
 
 /** Rewrite a file of a lake. */

@@ -24,11 +24,8 @@ function flagsOf(args: readonly string[]): string[] {
 }
 
 test.each([
-  [true, ['status']],
   [true, ['--no-color', 'reconcile', 'measurements']],
-  [true, ['schedule']],
   [false, ['run', 'schedule']],
-  [false, ['status', '--help']],
 ])('the heap is collected early: %s, by the command of %j', (isEarly, words) => {
   expect(flagsOf([bin, '--no-env-file', ...words])).toEqual(isEarly ? ['--heap-growing-percent=100'] : []);
 });

@@ -58,7 +58,7 @@ function teller(more: Partial<WebhookSettings> = {}, of: NoticeStore = store, ah
 
 const now = (...causes: Cause[]) =>
   new Map<string, Cause | string>([
-    ['hold', 'the queue goes on'],
+    ['hold', 'the queue continues'],
     ['failed/m', 'm: no vessel-day is failed any more'],
     ...causes.map((cause) => [causeKey(cause), cause] as const),
   ]);

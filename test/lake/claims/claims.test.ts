@@ -1,22 +1,18 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { VesselDay } from '../../../src/core/model/index.ts';
 import { removeFinishedClaims } from '../../../src/lake/claims/claims.ts';
 import { claimKey, receiptKey } from '../../../src/lake/keys.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 
 const JOB = 'measurements';
 const dayOf = (vessel: string): VesselDay => ({ job: JOB, vessel, date: '2026-01-05' });
 
-let temp: TempFolder;
 let store: ObjectStore;
-beforeEach(async () => {
-  temp = await newMemoryFolder();
-  store = createLocalStore(temp.path);
+beforeEach(() => {
+  store = createMemoryStore();
 });
-afterEach(() => temp.remove());
 
 /** Claims of these epochs; what stands in them does not matter here. */
 async function claim(vessel: string, ...epochs: number[]): Promise<string[]> {

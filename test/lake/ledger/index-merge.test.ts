@@ -112,7 +112,7 @@ test('of each vessel-day there is what the last source has that has it', async (
   );
 });
 
-test('a month of many receipts takes no object of each', async () => {
+test('a month of many receipts takes no object of each', { timeout: 120_000 }, async () => {
   await using folder = await newMemoryFolder();
   // With all of them at once it has four times as much.
   const [vessels, megabytes] = isLong ? [10_000, 128] : [2_000, 48];

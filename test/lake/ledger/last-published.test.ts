@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import type { Receipt } from '../../../src/core/model/index.ts';
 import { objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { createLastPublished } from '../../../src/lake/ledger/newest-days.ts';
-import { openStore } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { newLake } from '../../helpers/run.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
+import { watchedStore } from '../../helpers/watched-store.ts';
 
 const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 const all = () => true;
@@ -20,40 +20,27 @@ async function publish(files: ObjectStore, date: string, more: Partial<Receipt> 
 
 /** A lake with days on these dates, a look at it, and what the look asks of the store. */
 async function lookAt(dates: readonly string[], more: Partial<Receipt> = {}) {
-  const dir = await newLake();
-  const files = await openStore(dir.url, {});
+  const files = createMemoryStore();
   for (const date of dates) await publish(files, date, more);
-  const asked: string[] = [];
-  const store = Object.create(files) as ObjectStore;
-  store.get = (key, ...rest) => {
-    asked.push(`get ${key}`);
-    return files.get(key, ...rest);
-  };
-  store.list = (prefix, ...rest) => {
-    asked.push(`list ${prefix}`);
-    return files.list(prefix, ...rest);
-  };
+  const { asked, store } = watchedStore(files);
   const clock = createManualClock();
-  return { dir, files, asked, clock, last: createLastPublished(store, clock) };
+  return { files, asked, clock, last: createLastPublished(store, clock) };
 }
 
 test('the day before, for one request', async () => {
-  const { dir, asked, last } = await lookAt(['2026-01-03', '2026-01-04']);
-  await using _ = dir;
+  const { asked, last } = await lookAt(['2026-01-03', '2026-01-04']);
   expect((await last.of(DAY, undefined, all))?.date).toBe('2026-01-04');
   expect(asked).toEqual([`get ${receiptKey({ ...DAY, date: '2026-01-04' })}`]);
 });
 
 test("the day's own receipt, for none", async () => {
-  const { dir, asked, last } = await lookAt(['2026-01-04']);
-  await using _ = dir;
+  const { asked, last } = await lookAt(['2026-01-04']);
   expect((await last.of(DAY, makeReceipt(DAY), all))?.date).toBe(DAY.date);
   expect(asked).toEqual([]);
 });
 
 test('after a gap the newest day, which is looked for once', async () => {
-  const { dir, asked, last } = await lookAt(['2025-12-01', '2025-12-31']);
-  await using _ = dir;
+  const { asked, last } = await lookAt(['2025-12-01', '2025-12-31']);
   for (const date of ['2026-01-05', '2026-01-09', '2025-06-01'])
     expect((await last.of({ ...DAY, date }, undefined, all))?.date).toBe('2025-12-31');
   expect(asked.filter((request) => request.startsWith('list'))).toHaveLength(1);
@@ -61,8 +48,7 @@ test('after a gap the newest day, which is looked for once', async () => {
 });
 
 test('a day after the newest known compares with what another process has published since', async () => {
-  const { dir, files, asked, clock, last } = await lookAt(['2026-01-01']);
-  await using _ = dir;
+  const { files, asked, clock, last } = await lookAt(['2026-01-01']);
   last.onPublished(makeReceipt({ ...DAY, date: '2026-01-10' }, { selectedSeries: 8 }));
   await publish(files, '2026-01-20', { selectedSeries: 10 });
   const later = { ...DAY, date: '2026-02-01' };
@@ -74,8 +60,7 @@ test('a day after the newest known compares with what another process has publis
 });
 
 test('a day of a vessel that was not known compares with what another process has published since', async () => {
-  const { dir, files, clock, last } = await lookAt([]);
-  await using _ = dir;
+  const { files, clock, last } = await lookAt([]);
   expect(await last.of(DAY, undefined, all)).toBeUndefined();
   await publish(files, '2026-01-20');
   await clock.advance(11_000);
@@ -83,8 +68,7 @@ test('a day of a vessel that was not known compares with what another process ha
 });
 
 test('days at work at the same time share a look, which knows what this process publishes meanwhile', async () => {
-  const { dir, asked, clock, last } = await lookAt(['2026-01-01']);
-  await using _ = dir;
+  const { asked, clock, last } = await lookAt(['2026-01-01']);
   for (const date of ['2026-02-01', '2026-02-03']) await last.of({ ...DAY, date }, undefined, all);
   for (const date of ['2026-02-03', '2026-02-01']) last.onPublished(makeReceipt({ ...DAY, date }));
   await clock.advance(9_000);
@@ -94,8 +78,7 @@ test('days at work at the same time share a look, which knows what this process 
 });
 
 test('a receipt that cannot be compared, or is damaged, is passed over', async () => {
-  const { dir, files, last } = await lookAt(['2026-01-03', '2026-01-04', '2026-01-20']);
-  await using _ = dir;
+  const { files, last } = await lookAt(['2026-01-03', '2026-01-04', '2026-01-20']);
   await files.put(receiptKey({ ...DAY, date: '2026-01-04' }), Buffer.from('no receipt'));
   expect((await last.of(DAY, undefined, all))?.date).toBe('2026-01-20');
   const own = makeReceipt(DAY, { settingsHash: 'another' });
@@ -107,8 +90,7 @@ test('a receipt that cannot be compared, or is damaged, is passed over', async (
 });
 
 test('a newest receipt that cannot be read hides none before it', async () => {
-  const { dir, files, last } = await lookAt(['2026-01-01', '2026-01-02']);
-  await using _ = dir;
+  const { files, last } = await lookAt(['2026-01-01', '2026-01-02']);
   for (const date of ['2026-01-01', '2026-01-02', '2026-01-20', '2026-01-21'])
     await files.put(objectKey({ ...DAY, date }), Buffer.from('rows'));
   for (const [date, text] of [

@@ -1,14 +1,13 @@
 /** Commits of one process to a table that others write too. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { CommitUnknownError, FencedError, RetriableError } from '../../../src/core/errors.ts';
 import { addDays, silentLog, type TableChange, type VesselDay } from '../../../src/core/model/index.ts';
 import { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 import { replayTable } from '../../helpers/table.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const PREFIX = 'measurements/';
 const CONTENT = {
@@ -16,18 +15,12 @@ const CONTENT = {
   dataset: 'measurements' as const,
   columns: [{ name: 'timestamp', type: 'timestamp' as const }],
 };
-let folder: TempFolder;
 let store: ObjectStore;
 let clock: ManualClock;
 
 beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
+  store = createMemoryStore();
   clock = createManualClock(Date.parse('2026-01-06T06:15:00Z'));
-});
-afterEach(async () => {
-  await store.close();
-  await folder.remove();
 });
 
 /** The table as another process has it open; `over` is what goes wrong in its store. */

@@ -1,25 +1,21 @@
 /** A log that is lost, all of it or its newest entries, is not begun anew: the receipts know of it. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { type Receipt, silentLog, systemClock, type VesselDay } from '../../../src/core/model/index.ts';
 import { receiptKey, tableFileKey } from '../../../src/lake/keys.ts';
 import type { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { createLakeTables } from '../../../src/lake/publish/lake-tables.ts';
 import { readTableFiles } from '../../../src/lake/publish/table-files.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import { LOG_FOLDER, MEASUREMENTS } from '../table/fixtures.ts';
 
-let folder: TempFolder;
 let store: ObjectStore;
-beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
+beforeEach(() => {
+  store = createMemoryStore();
 });
-afterEach(() => folder.remove());
 
 const dayOf = (date: string): VesselDay => ({ job: 'measurements', vessel: 'IMO9321483', date });
 const tablesOf = (over: Partial<ObjectStore> = {}) =>

@@ -1,24 +1,17 @@
 import { hash } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type EncodedRowGroup, NO_RUNS, type VesselDay } from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import { createPartUpload } from '../../../src/lake/publish/parts.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
-let folder: TempFolder;
 let store: ObjectStore;
 let nonces = 0;
 
-beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
-});
-afterEach(async () => {
-  await store.close();
-  await folder.remove();
+beforeEach(() => {
+  store = createMemoryStore();
 });
 
 function open(over: Partial<Parameters<typeof createPartUpload>[0]> = {}) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { CommitFailedError, CommitUnknownError, FencedError } from '../../../src/core/errors.ts';
 import {
   DayCounts,
@@ -13,24 +13,17 @@ import { takeClaim } from '../../../src/lake/claims/claims.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { packDetail, readDetail, readNote, readReceipt, writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { publishSealed } from '../../../src/lake/publish/publish.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { readClaims } from '../../helpers/claims.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
-let folder: TempFolder;
 let store: ObjectStore;
 
-beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
-});
-afterEach(async () => {
-  await store.close();
-  await folder.remove();
+beforeEach(() => {
+  store = createMemoryStore();
 });
 
 /** A claim with a sealed day whose object is `content`; null for an empty day. */

@@ -1,13 +1,10 @@
 /** What others have written into a table: it is kept, or the table is left alone and said to be theirs. */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { openTable, type Table } from '../../../src/lake/table/table.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 import { collect, expectFault, keysOf } from '../../store/store-suite.ts';
 import {
   addOf,
@@ -21,18 +18,15 @@ import {
 } from './fixtures.ts';
 
 const DATE = '2026-01-05';
-let folder: TempFolder;
 let store: ObjectStore;
 let place: TablePlace;
 let table: Table;
 beforeEach(async () => {
-  folder = await newMemoryFolder();
-  store = createLocalStore(folder.path);
+  store = createMemoryStore();
   place = placeOf(store);
   table = await newTable(place);
   await append(table, addOf('a', DATE));
 });
-afterEach(() => folder.remove());
 
 const versionName = (version: number) => String(version).padStart(20, '0');
 const keyOf = (version: number, end = '.json') => `${LOG_FOLDER}${versionName(version)}${end}`;
@@ -61,8 +55,7 @@ test('comments, transactions, tags and settings of others survive checkpoints an
   await append(table, removeOf(addOf('a', DATE), place.clock.nowMs()));
   for (let round = 0; round < 2; round++) {
     await table.checkpoint();
-    for (let version = 0; version <= table.version; version++)
-      await rm(join(folder.path, keyOf(version)), { force: true });
+    for (let version = 0; version <= table.version; version++) await store.remove(keyOf(version));
     table = await openTable(place);
     const columns = [...MEASUREMENTS.columns, { name: `more${round}`, type: 'double' as const }];
     await append(table, ...table.preparation({ ...MEASUREMENTS, columns }));

@@ -7,10 +7,12 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet';
+import { z } from 'zod';
 import { duckRows } from '../../helpers/lake.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever JSON says.
 type Json = any;
+/** A rule, whether it is kept, and what shows that it is not. */
 type Check = (rule: string, isKept: boolean, detail?: unknown) => void;
 
 export interface CheckedProtocol {
@@ -21,9 +23,46 @@ export interface CheckedProtocol {
 
 const ENTRY = /^(\d{20})\.json$/;
 const CHECKPOINT = /^(\d{20})\.checkpoint\.parquet$/;
-const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const TYPES = ['string', 'long', 'double', 'timestamp', 'date'];
 const MIN_KEPT_MS = 7 * 86_400_000;
+
+const text = z.string();
+const textMap = z.record(text, text.nullable());
+const FILE = {
+  // Relative, and below the table.
+  path: text.regex(/^(?![/\\]|\w+:|.*\.\.)[\w%=./-]+$/),
+  partitionValues: z.strictObject({ vessel: text, date: text.regex(/^\d{4}-\d\d-\d\d$/) }),
+  size: z.int(),
+};
+const REMOVED = { path: FILE.path, deletionTimestamp: z.int(), dataChange: z.boolean() };
+/** What an action of each kind is. */
+const ACTIONS: Readonly<Record<string, z.ZodType>> = {
+  commitInfo: z.looseObject({ timestamp: z.int(), operation: text, operationParameters: z.looseObject({}) }),
+  protocol: z.strictObject({ minReaderVersion: z.literal(1), minWriterVersion: z.literal(2) }),
+  metaData: z.strictObject({
+    ...{ id: z.guid(), name: text.optional(), description: text.optional(), schemaString: text },
+    format: z.strictObject({ provider: z.literal('parquet'), options: textMap }),
+    partitionColumns: z.tuple([z.literal('vessel'), z.literal('date')]),
+    ...{ configuration: textMap, createdTime: z.int().optional() },
+  }),
+  add: z.strictObject({
+    ...{ ...FILE, modificationTime: z.int().nonnegative(), dataChange: z.boolean() },
+    ...{ stats: text, tags: textMap.optional() },
+  }),
+  remove: z.union([
+    z.strictObject({ ...REMOVED, ...FILE, extendedFileMetadata: z.literal(true) }),
+    z.strictObject(REMOVED),
+  ]),
+  txn: z.strictObject({ appId: text, version: z.int(), lastUpdated: z.int().optional() }),
+};
+const SCHEMA = z.strictObject({
+  type: z.literal('struct'),
+  fields: z.array(
+    z.strictObject({
+      ...{ name: text, type: z.enum(['string', 'long', 'double', 'timestamp', 'date']) },
+      ...{ nullable: z.literal(true), metadata: z.looseObject({}) },
+    }),
+  ),
+});
 
 export async function checkProtocol(table: string): Promise<CheckedProtocol> {
   const faults = new Map<string, string>();
@@ -35,21 +74,15 @@ export async function checkProtocol(table: string): Promise<CheckedProtocol> {
   };
   const log = join(table, '_delta_log');
   const names = readdirSync(log).sort();
+  const isKnown = (name: string) => ENTRY.test(name) || CHECKPOINT.test(name) || name === '_last_checkpoint';
+  check('log: known names', names.every(isKnown), names);
   const versionsOf = (pattern: RegExp) =>
-    names.flatMap((name) => (pattern.exec(name) ? [Number(name.slice(0, 20))] : []));
+    names.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20)));
   const [versions, checkpoints] = [versionsOf(ENTRY), versionsOf(CHECKPOINT)];
-  check(
-    'log: known names',
-    names.every((name) => ENTRY.test(name) || CHECKPOINT.test(name) || name === '_last_checkpoint'),
-    names,
-  );
   // Where it begins anew the checkpoint says all, and what lies below is not looked at.
   const begin = beginOf(versions, checkpoints);
-  check(
-    'log: without a gap from version 0 or a checkpoint on',
-    begin === 0 || checkpoints.includes(begin),
-    versions,
-  );
+  const isWhole = begin === 0 || checkpoints.includes(begin);
+  check('log: without a gap from version 0 or a checkpoint on', isWhole, versions);
   const state = new State(check, table);
   for (let version = begin; version <= versions.at(-1)!; version++) {
     const isBegin = version === begin && version > 0;
@@ -58,7 +91,7 @@ export async function checkProtocol(table: string): Promise<CheckedProtocol> {
     if (!checkpoints.includes(version)) continue;
     const path = join(log, `${nameOf(version)}.checkpoint.parquet`);
     const rows = await readCheckpoint(path, check);
-    if (isBegin) state.begin(rows);
+    if (isBegin) for (const row of rows) state.take(row);
     else state.compare(rows);
     if (version === checkpoints.at(-1)) checkLast(log, version, rows, path, check);
   }
@@ -75,36 +108,31 @@ function beginOf(versions: readonly number[], checkpoints: readonly number[]): n
   return begin === 0 ? 0 : (checkpoints.find((version) => version >= begin) ?? begin);
 }
 
+/** What is wrong with the shape of something is named by where. */
+function checkShape(shape: z.ZodType, value: unknown, name: string, check: Check): void {
+  const { error } = shape.safeParse(value);
+  check(name, error === undefined);
+  for (const { path, message } of error?.issues ?? []) check([name, ...path].join('.'), false, message);
+}
+
 function readEntry(path: string, check: Check): Json[] {
-  const text = readFileSync(path, 'utf8');
-  check('entry: lines end', text.endsWith('\n'), path);
-  const actions = text
+  const lines = readFileSync(path, 'utf8');
+  check('entry: lines end', lines.endsWith('\n'), path);
+  const actions: Json[] = lines
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   const of = (kind: string) => actions.filter((action) => action[kind]).map((action) => action[kind]);
-  check(
-    'entry: one action a line',
-    actions.every((action) => Object.keys(action).length === 1),
-    path,
-  );
+  for (const action of actions) {
+    const [[kind, body], ...others] = Object.entries(action) as [[string, unknown]];
+    check('entry: one action a line', others.length === 0 && kind in ACTIONS, path);
+    checkShape(ACTIONS[kind] ?? z.unknown(), body, kind, check);
+  }
   check('entry: commitInfo first, and one', of('commitInfo').length === 1 && actions[0].commitInfo, path);
   for (const kind of ['protocol', 'metaData'])
     check(`entry: at most one ${kind}`, of(kind).length <= 1, path);
-  for (const kind of ['add', 'remove']) {
-    const paths = of(kind).map((file) => file.path);
-    check(`entry: no path twice among ${kind}`, new Set(paths).size === paths.length, path);
-  }
-  const removed = new Set(of('remove').map((file) => file.path));
-  check('entry: no path added and removed', !of('add').some((file) => removed.has(file.path)), path);
-  for (const { timestamp, operation, operationParameters } of of('commitInfo')) {
-    check('commitInfo: timestamp', Number.isSafeInteger(timestamp), path);
-    check(
-      'commitInfo: operation',
-      typeof operation === 'string' && typeof operationParameters === 'object',
-      path,
-    );
-  }
+  const paths = [...of('add'), ...of('remove')].map((file) => file.path);
+  check('entry: no path twice', new Set(paths).size === paths.length, paths);
   return actions;
 }
 
@@ -123,10 +151,6 @@ class State {
     this.#table = table;
   }
 
-  begin(rows: readonly Json[]): void {
-    for (const row of rows) this.#take(row);
-  }
-
   apply(actions: readonly Json[], version: number): void {
     const check = this.#check;
     if (version === 0)
@@ -136,36 +160,20 @@ class State {
           actions.some((action) => action[kind]),
         );
     for (const { metaData } of actions) if (metaData) this.#checkMetadata(metaData);
-    for (const { protocol } of actions) if (protocol) checkProtocolAction(protocol, check);
     for (const action of actions) {
-      const { add, remove, txn } = action;
-      if (remove) {
-        check('remove: of a file that is there', this.files.has(remove.path), remove.path);
-        check('remove: deletionTimestamp', Number.isSafeInteger(remove.deletionTimestamp), remove);
-        if (remove.extendedFileMetadata) this.#checkFile('remove', remove);
-      }
+      const { add, remove } = action;
+      if (remove) check('remove: of a file that is there', this.files.has(remove.path), remove.path);
+      if (remove?.size !== undefined) this.#checkFile('remove', remove);
       if (add) {
-        check(
-          'add: modificationTime',
-          Number.isSafeInteger(add.modificationTime) && add.modificationTime >= 0,
-          add,
-        );
         check('add: of a path that is not there', !this.files.has(add.path), add.path);
-        check('add: tags are a map of texts', isTextMap(add.tags ?? {}), add);
         this.#checkFile('add', add);
         this.#checkStatistics(add);
       }
-      if (txn)
-        check(
-          'txn: appId and version',
-          typeof txn.appId === 'string' && Number.isSafeInteger(txn.version),
-          txn,
-        );
-      this.#take(action);
+      this.take(action);
     }
   }
 
-  #take({ add, remove, txn, protocol, metaData }: Json): void {
+  take({ add, remove, txn, protocol, metaData }: Json): void {
     if (protocol) this.protocol = protocol;
     if (metaData) this.metaData = metaData;
     if (txn) this.transactions.set(txn.appId, txn);
@@ -181,38 +189,19 @@ class State {
   /** A checkpoint of the version that was replayed. */
   compare(rows: readonly Json[]): void {
     const check = this.#check;
-    const of = (kind: string) => rows.filter((row) => row[kind]).map((row) => row[kind]);
-    const isSame = (a: Json, b: Json) => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
-    check(
-      'checkpoint: the protocol',
-      of('protocol').length === 1 && isSame(of('protocol')[0], this.protocol),
-      of('protocol'),
-    );
-    check(
-      'checkpoint: the metaData',
-      of('metaData').length === 1 && isSame(of('metaData')[0], this.metaData),
-      of('metaData'),
-    );
-    check('checkpoint: every txn', isSame(of('txn'), [...this.transactions.values()]), of('txn'));
+    const of = (kind: string): Json[] => rows.filter((row) => row[kind]).map((row) => row[kind]);
+    const expectSame = (rule: string, a: Json, b: Json) =>
+      check(`checkpoint: ${rule}`, JSON.stringify(sorted(a)) === JSON.stringify(sorted(b)), [a, b]);
+    expectSame('the protocol', of('protocol'), [this.protocol]);
+    expectSame('the metaData', of('metaData'), [this.metaData]);
+    expectSame('every txn', of('txn'), [...this.transactions.values()]);
     const adds = of('add');
-    check(
-      'checkpoint: every file, once',
-      isSame(adds.map(({ path }) => path).sort(), [...this.files.keys()].sort()),
-    );
-    for (const add of adds) {
-      const file = this.files.get(add.path);
-      check('checkpoint: what the entry says of a file', isSame(add, { ...file, dataChange: false }), [
-        add,
-        file,
-      ]);
-    }
+    expectSame('every file, once', adds.map(({ path }) => path).sort(), [...this.files.keys()].sort());
+    for (const add of adds)
+      expectSame('what the entry says of a file', add, { ...this.files.get(add.path), dataChange: false });
     const removes = new Map<string, Json>(of('remove').map((remove) => [remove.path, remove]));
-    for (const [path, remove] of removes)
-      check(
-        'checkpoint: no other tombstone',
-        this.tombstones.has(path) && remove.dataChange === false,
-        remove,
-      );
+    for (const [path, { dataChange }] of removes)
+      check('checkpoint: no other tombstone', this.tombstones.has(path) && dataChange === false, path);
     const keptMs = Date.now() - MIN_KEPT_MS;
     for (const [path, { deletionTimestamp }] of this.tombstones)
       check('checkpoint: every young tombstone', removes.has(path) || deletionTimestamp < keptMs, path);
@@ -220,100 +209,47 @@ class State {
 
   #checkMetadata(metaData: Json): void {
     const check = this.#check;
-    const { id, format, schemaString, partitionColumns, configuration, createdTime } = metaData;
+    const before = this.metaData;
+    check('metaData: its id stays', [undefined, metaData.id].includes(before?.id), metaData.id);
+    checkShape(SCHEMA, JSON.parse(metaData.schemaString), 'schema', check);
+    const names = fieldsOf(metaData).map(({ name }) => name);
+    const known = fieldsOf(before).map(({ name }) => name);
     check(
-      'metaData: id is a GUID that stays',
-      GUID.test(id) && [undefined, id].includes(this.metaData?.id),
-      id,
+      'schema: columns keep their place',
+      known.every((name, i) => names[i] === name),
+      [known, names],
     );
-    check('metaData: format', format?.provider === 'parquet' && isTextMap(format.options), format);
-    check('metaData: configuration is a map of texts', isTextMap(configuration), configuration);
-    check(
-      'metaData: createdTime',
-      createdTime === undefined || Number.isSafeInteger(createdTime),
-      createdTime,
-    );
-    const { type, fields } = JSON.parse(schemaString);
-    const names: string[] = fields.map(({ name }: Json) => name);
-    check('schema: struct', type === 'struct', type);
-    check(
-      'schema: names differ without case',
-      new Set(names.map((name) => name.toLowerCase())).size === names.length,
-      names,
-    );
-    for (const field of fields)
-      check(
-        'schema: fields are whole',
-        TYPES.includes(field.type) && field.nullable === true && typeof field.metadata === 'object',
-        field,
-      );
-    const before = fieldsOf(this.metaData).map(({ name }) => name);
-    check('schema: columns keep their place', isPrefix(before, names), [before, names]);
-    check(
-      'metaData: partition columns',
-      partitionColumns.every((name: string) => names.includes(name)),
-      partitionColumns,
-    );
+    const distinct = new Set(names.map((name) => name.toLowerCase()));
+    check('schema: names differ without case', distinct.size === names.length, names);
+    const isColumn = (name: string) => names.includes(name);
+    check('metaData: partitions are columns', metaData.partitionColumns.every(isColumn), names);
   }
 
-  #checkFile(kind: string, file: Json): void {
-    const check = this.#check;
-    const path = decodeURIComponent(file.path);
-    const values = file.partitionValues;
-    const columns = this.metaData.partitionColumns.toSorted();
-    check(
-      `${kind}: path is a relative URI`,
-      !/^[/\\]|^\w+:|\.\./.test(path) && /^[\w%=./-]+$/.test(file.path),
-      path,
-    );
-    check(
-      `${kind}: partitionValues`,
-      isTextMap(values) && Object.keys(values).toSorted().join() === columns.join(),
-      values,
-    );
-    check(
-      `${kind}: partition and path`,
-      path.startsWith(`vessel=${values.vessel}/date=${values.date}/`),
-      path,
-    );
-    check(`${kind}: a date`, /^\d{4}-\d\d-\d\d$/.test(values.date), values);
-    check(`${kind}: dataChange`, typeof file.dataChange === 'boolean', file);
+  #checkFile(kind: string, { path: encoded, partitionValues, size }: Json): void {
+    const path = decodeURIComponent(encoded);
+    const folder = `vessel=${partitionValues.vessel}/date=${partitionValues.date}/`;
+    this.#check(`${kind}: partition and path`, path.startsWith(folder), path);
     const whole = join(this.#table, path);
     // gc may have removed what left the table.
     if (kind === 'add' || existsSync(whole))
-      check(`${kind}: size`, existsSync(whole) && statSync(whole).size === file.size, path);
+      this.#check(`${kind}: size`, existsSync(whole) && statSync(whole).size === size, path);
   }
 
   #checkStatistics({ path, stats }: Json): void {
     const columns = fieldsOf(this.metaData).map(({ name }) => name);
-    const { numRecords, minValues, maxValues, nullCount } = JSON.parse(stats ?? '{}');
+    const { numRecords, minValues = {}, maxValues = {}, nullCount = {} } = JSON.parse(stats ?? '{}');
     this.#check('stats: numRecords', Number.isSafeInteger(numRecords), path);
-    for (const values of [minValues, maxValues, nullCount])
-      for (const name of Object.keys(values ?? {}))
-        this.#check(
-          'stats: of columns that are no partitions',
-          columns.includes(name) && !this.metaData.partitionColumns.includes(name),
-          name,
-        );
-    const bounded = (values: Json) => Object.keys(values ?? {}).join();
-    this.#check('stats: bounds come in pairs', bounded(minValues) === bounded(maxValues), stats);
+    for (const name of [minValues, maxValues, nullCount].flatMap(Object.keys)) {
+      const isOfFile = columns.includes(name) && !this.metaData.partitionColumns.includes(name);
+      this.#check('stats: of columns that are no partitions', isOfFile, name);
+    }
+    const [low, high] = [minValues, maxValues].map((values) => Object.keys(values).join());
+    this.#check('stats: bounds come in pairs', low === high, stats);
   }
-}
-
-function checkProtocolAction(protocol: Json, check: Check): void {
-  const { minReaderVersion, minWriterVersion, ...rest } = protocol;
-  check('protocol: 1/2, without features', minReaderVersion === 1 && minWriterVersion === 2, protocol);
-  check('protocol: nothing else', Object.keys(rest).length === 0, protocol);
 }
 
 const fieldsOf = (metaData: Json): { name: string; type: string }[] =>
   metaData === undefined ? [] : JSON.parse(metaData.schemaString).fields;
-const isTextMap = (value: Json) =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.values(value).every((text) => text === null || typeof text === 'string');
-const isPrefix = (before: readonly string[], names: readonly string[]) =>
-  before.every((name, i) => names[i] === name);
 
 /** With its members in order, and without those that are null: JSON and Parquet say absence differently. */
 function sorted(value: Json): Json {
@@ -379,14 +315,9 @@ function leavesOf(schema: readonly SchemaElement[]): string[] {
 
 function checkLast(log: string, version: number, rows: readonly Json[], path: string, check: Check): void {
   const last = JSON.parse(readFileSync(join(log, '_last_checkpoint'), 'utf8'));
-  const expected = {
-    ...{ version, size: rows.length, sizeInBytes: statSync(path).size },
-    numOfAddFiles: rows.filter((row) => row.add).length,
-  };
-  check('_last_checkpoint', JSON.stringify(sorted(last)) === JSON.stringify(sorted(expected)), [
-    last,
-    expected,
-  ]);
+  const numOfAddFiles = rows.filter((row) => row.add).length;
+  const expected = { version, size: rows.length, sizeInBytes: statSync(path).size, numOfAddFiles };
+  check('_last_checkpoint', JSON.stringify(sorted(last)) === JSON.stringify(sorted(expected)), last);
 }
 
 const PHYSICAL: Readonly<Record<string, string>> = {
@@ -412,11 +343,8 @@ async function checkFiles(table: string, { files, metaData }: State, check: Chec
     for (const { name, type, logical_type: logical } of schema.slice(1)) {
       const time = logical?.type === 'TIMESTAMP' ? ` ${logical.unit} ${logical.isAdjustedToUTC}` : '';
       const found = `${type} ${logical?.type ?? ''}${time}`;
-      check(
-        'file: columns are those of the schema',
-        PHYSICAL[types.get(name) ?? ''] === found,
-        `${name} ${found}`,
-      );
+      const isOfSchema = PHYSICAL[types.get(name) ?? ''] === found;
+      check('file: columns are those of the schema', isOfSchema, `${name} ${found}`);
       check('file: no partition column', !metaData.partitionColumns.includes(name), name);
     }
     const { numRecords, minValues, maxValues, nullCount } = parseExactly(stats);
@@ -438,17 +366,10 @@ async function checkFiles(table: string, { files, metaData }: State, check: Chec
     check('stats: numRecords is their number', Number(values[0]) === numRecords, path);
     for (const [i, name] of names.entries()) {
       const [nulls, min] = values.slice(1 + 3 * i);
-      check(
-        'stats: nullCount is exact',
-        [undefined, Number(nulls)].includes(nullCount[name]),
-        `${path} ${name}`,
-      );
-      check('stats: no bounds of nothing', min !== null || minValues[name] === undefined, `${path} ${name}`);
-      check(
-        'stats: every value is within the bounds',
-        values[1 + 3 * names.length + i] === true,
-        `${path} ${name}`,
-      );
+      const place = `${path} ${name}`;
+      check('stats: nullCount is exact', [undefined, Number(nulls)].includes(nullCount[name]), place);
+      check('stats: no bounds of nothing', min !== null || minValues[name] === undefined, place);
+      check('stats: every value is within the bounds', values[1 + 3 * names.length + i] === true, place);
     }
   }
 }

@@ -120,6 +120,7 @@ test('a log that was rebuilt, anew and behind what was there', async () => {
 
 const FIRST = '_delta_log/00000000000000000000.json';
 const SECOND = '_delta_log/00000000000000000001.json';
+const NINTH = '_delta_log/00000000000000000009.json';
 const replacing = (file: string, from: string | RegExp, to: string) => async (dir: string) => {
   const text = await readFile(join(dir, file), 'utf8');
   expect(text).toMatch(from);
@@ -127,28 +128,14 @@ const replacing = (file: string, from: string | RegExp, to: string) => async (di
 };
 
 test.for([
-  ['log: known names', (dir) => writeFile(join(dir, '_delta_log/x.tmp'), '')],
   [
     'log: without a gap',
-    (dir) =>
-      rm(join(dir, SECOND)).then(() => writeFile(join(dir, '_delta_log/00000000000000000009.json'), '{}\n')),
-  ],
-  ['entry: lines end', replacing(SECOND, /\n$/, '')],
-  ['entry: one action a line', replacing(SECOND, '{"add":', '{"x":1,"add":')],
-  [
-    'entry: commitInfo first',
-    (dir) => appendFile(join(dir, SECOND), '{"commitInfo":{"operationParameters":{}}}\n'),
+    (dir) => rm(join(dir, SECOND)).then(() => writeFile(join(dir, NINTH), '{"txn":{}}\n')),
   ],
   ['version 0 has protocol', replacing(FIRST, /.*"protocol".*\n/, '')],
-  ['protocol: 1/2', replacing(FIRST, '"minReaderVersion":1', '"minReaderVersion":3')],
-  ['metaData: id', replacing(FIRST, /"id":"[^"]*"/, '"id":"x"')],
-  ['metaData: format', replacing(FIRST, '"provider":"parquet"', '"provider":"orc"')],
-  ['metaData: partition columns', replacing(FIRST, '["vessel","date"]', '["ship","date"]')],
-  ['schema: fields are whole', replacing(FIRST, '\\"nullable\\":true', '\\"nullable\\":false')],
-  ['add: partitionValues', replacing(SECOND, /"vessel":"IMO\d{7}",/, '')],
-  ['add: partition and path', replacing(SECOND, /"date":"2026-01-05"/, '"date":"2026-01-09"')],
+  ['protocol.minReaderVersion', replacing(FIRST, '"minReaderVersion":1', '"minReaderVersion":3')],
+  ['schema.fields.0.nullable', replacing(FIRST, '\\"nullable\\":true', '\\"nullable\\":false')],
   ['add: size', replacing(SECOND, /"size":\d/, '"size":1')],
-  ['add: dataChange', replacing(SECOND, '"dataChange":true', '"dataChange":1')],
   ['stats: numRecords is their number', replacing(SECOND, /numRecords\\":\d/, 'numRecords\\":1')],
   [
     'stats: every value is within',
@@ -158,10 +145,6 @@ test.for([
     'remove: of a file that is there',
     (dir) =>
       appendFile(join(dir, SECOND), '{"remove":{"path":"x","deletionTimestamp":1,"dataChange":true}}\n'),
-  ],
-  [
-    'file: columns are those of the schema',
-    replacing(FIRST, '\\"long_value\\",\\"type\\":\\"long\\"', '\\"long_value\\",\\"type\\":\\"double\\"'),
   ],
 ] as readonly (readonly [string, (dir: string) => Promise<unknown>])[])(
   'the check finds what breaks "%s"',

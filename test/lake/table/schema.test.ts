@@ -7,6 +7,7 @@ import {
   newTableMetadata,
   PROTOCOL,
   parseSchema,
+  schemaFaults,
   type TableContent,
 } from '../../../src/lake/table/schema.ts';
 import { MEASUREMENTS } from './fixtures.ts';
@@ -61,6 +62,17 @@ test('another dataset, and a column of another type, are refused with advice', (
   );
   const retyped = { ...STATISTICS, columns: [{ name: 'count', type: 'double' } as const] };
   expect(() => extendedMetadata(metadata, retyped)).toThrow(/count of type long, expected double/);
+});
+
+test.for([
+  ['"name":"count"', '"name":"counted"', 'no column count'],
+  ['"type":"date","nullable":true', '"type":"string","nullable":true', 'date string'],
+  ['"type":"double","nullable":true', '"type":"double","nullable":false', 'mean double not null'],
+])('columns that are not those of the files are found: %s became %s', ([from, to, found]) => {
+  const metadata = newTableMetadata(STATISTICS, 5);
+  expect(schemaFaults(metadata, STATISTICS.columns, 'x')).toEqual([]);
+  const schemaString = metadata.schemaString.replace(from!, to!);
+  expect(schemaFaults({ ...metadata, schemaString }, STATISTICS.columns, 'x')).toMatchObject([{ found }]);
 });
 
 test.for([

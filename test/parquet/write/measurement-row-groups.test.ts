@@ -1,30 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { createColumnBatch, createSeriesDictionary, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
-import type { Encoder } from '../../../src/parquet/write/index.ts';
-import { createEncoder, createMeasurementRowGroups } from '../../../src/parquet/write/index.ts';
-import type { Reader, Reading } from './lake-file.ts';
-import {
-  batchOf,
-  DAY_MICROS,
-  fileOf,
-  openReader,
-  READINGS_SQL,
-  rowOf,
-  runsOf,
-  sealAll,
-} from './lake-file.ts';
+import { createMeasurementRowGroups } from '../../../src/parquet/write/index.ts';
+import type { Reading } from './lake-file.ts';
+import { batchOf, DAY_MICROS, fileOf, READINGS_SQL, rowOf, runsOf, sealAll } from './lake-file.ts';
+import { encoderHere, readerHere } from './readers.ts';
 
-let reader: Reader;
-let encoder: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  encoder = createEncoder({ threads: 0 });
-});
-afterAll(async () => {
-  await encoder.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const encoder = encoderHere();
 
 function build(rowGroupRows = 1000, idOf: (id: string) => string | null = (id) => `IMO1/${id}`) {
   const dictionary = createSeriesDictionary();

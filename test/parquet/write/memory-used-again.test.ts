@@ -3,7 +3,7 @@
  * its own makes of it in fresh memory, and stays it.
  */
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { EncodedRowGroup } from '../../../src/core/model/index.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
 import type { Encoder } from '../../../src/parquet/write/index.ts';
@@ -11,13 +11,9 @@ import { createEncoder, createMeasurementRowGroups } from '../../../src/parquet/
 import { compressed, discard } from '../../../src/parquet/write/page-packing.ts';
 import type { Reading, Value } from './lake-file.ts';
 import { batchOf, DAY_MICROS, runsOf } from './lake-file.ts';
+import { encoderHere } from './readers.ts';
 
-const threaded = createEncoder({ threads: 1 });
-const inline = createEncoder({ threads: 0 });
-afterAll(async () => {
-  await threaded.close();
-  await inline.close();
-});
+const [threaded, inline] = [encoderHere(1), encoderHere()];
 
 /** Values by the number of their row: of few kinds or of all, that repeat or never do. */
 const VALUES: readonly ((row: number) => Value)[] = [
@@ -92,7 +88,7 @@ test.each([
       for (const { encoded, expected } of held) expect(stateOf(encoded)).toEqual(expected);
       for (const day of days) await day.close();
     }),
-    { numRuns: 15 },
+    { numRuns: 8 },
   );
 });
 

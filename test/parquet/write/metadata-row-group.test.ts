@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { SeriesMetadata } from '../../../src/core/model/index.ts';
-import type { Encoder } from '../../../src/parquet/write/index.ts';
-import { createEncoder, encodeMetadata } from '../../../src/parquet/write/index.ts';
-import type { Reader } from './lake-file.ts';
-import { bareSeries, fileOf, openReader } from './lake-file.ts';
+import { encodeMetadata } from '../../../src/parquet/write/index.ts';
+import { bareSeries, fileOf } from './lake-file.ts';
+import { encoderHere, readerHere } from './readers.ts';
 
-let reader: Reader;
-let encoder: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  encoder = createEncoder({ threads: 1 });
-});
-afterAll(async () => {
-  await encoder.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const encoder = encoderHere(1);
 
 const bare = bareSeries('IMO9321483/bare', 'b');
 const full: SeriesMetadata = {
@@ -53,26 +44,10 @@ it('has one row a series with every field, sorted by time series id', async () =
   expect(await reader.query(file, query)).toEqual([FULL_ROW, BARE_ROW]);
   const columns = await reader.query(file, 'select column_name, column_type from (describe from FILE)');
   expect(columns.map(([name]) => name)).toEqual([
-    ...[
-      'time_series_id',
-      'id',
-      'source',
-      'data_provider',
-      'unit_of_measure',
-      'scale',
-      'vessel_name',
-      'vessel_imo',
-    ],
-    ...[
-      'jsmea_id',
-      'jsmea_naming_rule',
-      'jsmea_category',
-      'jsmea_subcategory',
-      'jsmea_content',
-      'jsmea_item',
-    ],
-    ...['flat_id', 'flat_short_name', 'maker_id', 'maker_name', 'maker_description'],
-    ...['maker_range_high', 'maker_range_low', 'domains_json'],
+    ...'time_series_id id source data_provider unit_of_measure scale vessel_name vessel_imo'.split(' '),
+    ...'jsmea_id jsmea_naming_rule jsmea_category jsmea_subcategory jsmea_content jsmea_item'.split(' '),
+    ...'flat_id flat_short_name maker_id maker_name maker_description maker_range_high'.split(' '),
+    ...'maker_range_low domains_json'.split(' '),
   ]);
   const doubles = columns.filter(([, type]) => type === 'DOUBLE').map(([name]) => name);
   expect(doubles).toEqual(['scale', 'maker_range_high', 'maker_range_low']);

@@ -1,25 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EncodedRowGroup } from '../../../src/core/model/index.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
 import type { Encoder } from '../../../src/parquet/write/index.ts';
-import { createEncoder, createMeasurementRowGroups } from '../../../src/parquet/write/index.ts';
-import type { Reader, Reading, Value } from './lake-file.ts';
-import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, runsOf } from './lake-file.ts';
+import { createMeasurementRowGroups } from '../../../src/parquet/write/index.ts';
+import type { Reading, Value } from './lake-file.ts';
+import { batchOf, DAY_MICROS, fileOf, READINGS_SQL, rowOf, runsOf } from './lake-file.ts';
+import { encoderHere, inFileOrder, readerHere } from './readers.ts';
 
-let reader: Reader;
-let inline: Encoder;
-let threaded: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  inline = createEncoder({ threads: 0 });
-  threaded = createEncoder({ threads: 1 });
-});
-afterAll(async () => {
-  await inline.close();
-  await threaded.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const [inline, threaded] = [encoderHere(), encoderHere(1)];
 
 const SERIES = ['b', 'a', '🚢', '\ue000', 'IMO9321483/a name longer than sixteen bytes'];
 const nameOf = (id: string) => (id === 'b' ? null : `name of ${id}`);
@@ -101,27 +91,6 @@ async function encode(rows: readonly Reading[], how: Arrival, size: GroupSize, e
   const groups = await Promise.all(sealed);
   await builder.close();
   return { groups, file: fileOf('measurements', groups) };
-}
-
-const rank = (value: Value) => (typeof value === 'bigint' ? 0 : typeof value === 'number' ? 1 : 2);
-const bits = (value: number) => new DataView(new Float64Array([value]).buffer).getBigInt64(0, true);
-const compareBigints = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
-
-function compareValues(a: Value, b: Value): number {
-  if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  if (typeof a === 'bigint') return compareBigints(a, b as bigint);
-  if (typeof a === 'number') return compareBigints(bits(a), bits(b as number));
-  return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
-}
-
-/** The order within a row group, by its definition. */
-function inFileOrder(rows: readonly Reading[]): Reading[] {
-  return [...rows].sort(
-    (a, b) =>
-      Buffer.compare(Buffer.from(a.series), Buffer.from(b.series)) ||
-      a.micros - b.micros ||
-      compareValues(a.value, b.value),
-  );
 }
 
 it('gives the same bytes however the same rows arrive, in either thread', async () => {

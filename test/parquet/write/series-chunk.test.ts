@@ -1,10 +1,9 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { parquetReadObjects } from 'hyparquet';
 import { readColumnIndex, readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { readParquet } from 'parquet-wasm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { beginFile, endFile } from '../../../src/parquet/write/column-chunk.ts';
 import { MEASUREMENT_COLUMNS } from '../../../src/parquet/write/columns.ts';
 import { microsValues } from '../../../src/parquet/write/page-values.ts';
@@ -14,8 +13,7 @@ import type { TextRun } from '../../../src/parquet/write/series-chunk.ts';
 import { appendSeriesChunk } from '../../../src/parquet/write/series-chunk.ts';
 import { appendValueChunk, createEncodeScratch } from '../../../src/parquet/write/value-chunk.ts';
 import { isLong } from '../../helpers/tiers.ts';
-import type { Reader } from './lake-file.ts';
-import { openReader } from './lake-file.ts';
+import { readerHere, zstd } from './readers.ts';
 
 const [TIMESTAMP, IDS, NAMES] = MEASUREMENT_COLUMNS as [
   (typeof MEASUREMENT_COLUMNS)[0],
@@ -23,11 +21,7 @@ const [TIMESTAMP, IDS, NAMES] = MEASUREMENT_COLUMNS as [
   (typeof MEASUREMENT_COLUMNS)[0],
 ];
 
-let reader: Reader;
-beforeAll(async () => {
-  reader = await openReader();
-});
-afterAll(() => reader.close());
+const reader = await readerHere();
 
 interface Run {
   readonly text: string | null;
@@ -72,20 +66,21 @@ const manyRuns = fc
   .integer({ min: 250, max: 700 })
   .map((count) => Array.from({ length: count }, (_, n) => ({ text: `name ${n}`, rows: 1 + (n % 3) })));
 
-it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', async () => {
+it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof({ weight: 4, arbitrary: someRuns }, manyRuns), async (runs) => {
       const { file, ids, names } = fileOf(runs);
       const expected = ids.map((id, row) => [id, names[row]]);
       expect(await reader.query(file, 'SELECT time_series_id, id FROM FILE')).toEqual(expected);
-      const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
-      const objects = await parquetReadObjects({ file: file.buffer, compressors });
+      const objects = await parquetReadObjects({ file: file.buffer, compressors: { ZSTD: zstd } });
       expect(objects.map((row) => [row.time_series_id, row.id ?? null])).toEqual(expected);
       const table = tableFromIPC(readParquet(file).intoIPCStream());
       const [idColumn, nameColumn] = [table.getChild('time_series_id')!, table.getChild('id')!];
       expect([...idColumn].map((id, row) => [id, nameColumn.get(row)])).toEqual(expected);
     }),
-    { numRuns: isLong ? 25 : 10 },
+    { numRuns: isLong ? 25 : 6 },
   );
 });
 

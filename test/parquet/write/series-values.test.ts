@@ -1,24 +1,16 @@
 /** What row groups say of their values, and what a day's groups add up to, against plain adding. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { EncodedRowGroup, LakeValue, SeriesRows, StatisticsRow } from '../../../src/core/model/index.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
 import { compareValues, digestJson } from '../../../src/core/proof/compare-values.ts';
 import { SeriesValues } from '../../../src/core/proof/series-values.ts';
-import type { Encoder } from '../../../src/parquet/write/index.ts';
-import {
-  createEncoder,
-  createMeasurementRowGroups,
-  createStatisticsRowGroups,
-} from '../../../src/parquet/write/index.ts';
+import { createMeasurementRowGroups, createStatisticsRowGroups } from '../../../src/parquet/write/index.ts';
 import type { Reading, Value } from './lake-file.ts';
 import { batchOf, DAY_MICROS, sealAll } from './lake-file.ts';
+import { encoderHere } from './readers.ts';
 
-let encoder: Encoder;
-beforeAll(() => {
-  encoder = createEncoder({ threads: 0 });
-});
-afterAll(() => encoder.close());
+const encoder = encoderHere();
 
 async function groupsOf(readings: readonly Reading[], rowGroupRows: number): Promise<EncodedRowGroup[]> {
   const dictionary = createSeriesDictionary();

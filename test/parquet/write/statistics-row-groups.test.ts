@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import type { Aggregation, StatisticsRow } from '../../../src/core/model/index.ts';
 import { AGGREGATIONS, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
-import type { Encoder } from '../../../src/parquet/write/index.ts';
-import { createEncoder, createStatisticsRowGroups } from '../../../src/parquet/write/index.ts';
+import { createStatisticsRowGroups } from '../../../src/parquet/write/index.ts';
 import { parseCount, parseDouble, parseInstant } from '../../../src/parquet/write/statistics-row-groups.ts';
-import type { Reader } from './lake-file.ts';
-import { DAY_MICROS, fileOf, openReader, runsOf, sealAll } from './lake-file.ts';
+import { DAY_MICROS, fileOf, runsOf, sealAll } from './lake-file.ts';
+import { encoderHere, readerHere } from './readers.ts';
 
-let reader: Reader;
-let encoder: Encoder;
-beforeAll(async () => {
-  reader = await openReader();
-  encoder = createEncoder({ threads: 1 });
-});
-afterAll(async () => {
-  await encoder.close();
-  await reader.close();
-});
+const reader = await readerHere();
+const encoder = encoderHere(1);
 
 const rowAt = (micros: number, id: string, values: Record<string, string>): StatisticsRow => ({
   timestampMicros: DAY_MICROS + micros,

@@ -31,8 +31,8 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   let session: LakeSession;
   let here: LakeSession;
   let local: ObjectStore;
-  let tableStores: ObjectStore[];
-  let tableSessions: LakeSession[];
+  let table: ObjectStore;
+  let ofTable: LakeSession;
   /** Objects that were read since they were last looked at. */
   let read = new Set<string>();
 
@@ -63,23 +63,24 @@ describe.skipIf(s3 === undefined)('on S3', () => {
       read.add(key);
       return open.getRange(key, from, to);
     };
-    store = { ...bound(open), getRange };
+    store = { ...open, getRange };
     temp = await newTempFolder();
     local = await openStore(lakes.lakes.plain.url, {});
     await copy(local, open);
-    // And as tables, here and there.
-    const table = await openStore(lakes.lakes.delta.url, {});
-    tableStores = [await openStore(`s3://${bucket.bucket}/table`, env), table];
-    await copy(table, tableStores[0]!);
-    tableSessions = await Promise.all(tableStores.map((one) => openSession(one)));
+    // And as tables.
+    const source = await openStore(lakes.lakes.delta.url, {});
+    table = await openStore(`s3://${bucket.bucket}/table`, env);
+    await copy(source, table);
+    await source.close();
+    ofTable = await openSession(table);
     session = await openSession(store);
     here = await openSession(local);
   });
   afterAll(async () => {
     await session.close();
     await here.close();
-    for (const one of tableSessions) await one.close();
-    for (const one of tableStores) await one.close();
+    await ofTable.close();
+    await table.close();
     expect(await readdir(temp.path)).toEqual([]);
     await temp.remove();
     await store.close();
@@ -104,20 +105,15 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     [`date = '${DATE}'`, DAY_0],
     [`date = DATE '${DATE}' AND vessel = '${VESSEL}'`, [day(VESSEL, DATE)]],
     [`vessel IN ('${VESSEL}')`, [day(VESSEL, DATE), day(VESSEL, NEXT_DATE)]],
-    [`vessel LIKE '%${OTHER_VESSEL.slice(3)}'`, [day(OTHER_VESSEL, DATE), day(OTHER_VESSEL, NEXT_DATE)]],
     [`date > '${DATE}' OR vessel = '${VESSEL}'`, [...DAY_1, day(VESSEL, DATE)]],
     [`timestamp >= '${NEXT_DATE} 05:00:00Z'`, DAY_1],
-    [`timestamp < '${NEXT_DATE}'`, ALL],
-    [`timestamp < '${DATE}T23:59:59Z'::TIMESTAMPTZ`, DAY_0],
     [`timestamp BETWEEN '${DATE}T06:00:00Z' AND '${DATE}T07:00:00Z'`, DAY_0],
-    [`timestamp >= '${DATE}T23:30:00-02:00'`, DAY_1],
     [`timestamp >= '${NEXT_DATE}' OR vessel = '${VESSEL}'`, ALL],
     [`NOT (timestamp < '${NEXT_DATE}')`, DAY_1],
     [`timestamp::DATE = '${DATE}'`, ALL],
     [`value > 3 AND tag LIKE 'S%' AND date BETWEEN '${NEXT_DATE}' AND '2027-01-01'`, DAY_1],
     [`timestamp >= '${NEXT_DATE}'::TIMESTAMPTZ + INTERVAL 1 HOUR`, DAY_1],
     ["date > '2030-01-01'", []],
-    ['true', ALL],
     [`date = '${DATE}' AND EXISTS (SELECT 1 FROM series s WHERE s.tag = readings.tag)`, DAY_0],
   ];
 
@@ -138,27 +134,23 @@ describe.skipIf(s3 === undefined)('on S3', () => {
 
   test.for([
     'SELECT * FROM series ORDER BY ALL',
-    'SELECT * FROM coverage ORDER BY ALL',
     'SELECT * FROM receipts ORDER BY ALL',
     'SELECT vessel, date, count(*), sum(count), avg(mean) FROM windows GROUP BY ALL ORDER BY ALL',
     'SELECT * FROM wide ORDER BY ALL LIMIT 50',
     `SELECT a.vessel, count(*) FROM readings a JOIN readings b ON a.timestamp = b.timestamp AND a.date = '${DATE}' AND b.vessel = '${VESSEL}' GROUP BY ALL ORDER BY ALL`,
-    `SELECT count(*) FROM readings WHERE date = (SELECT max(date) FROM readings)`,
     `SELECT * FROM (SELECT * FROM readings WHERE date = '${DATE}' UNION ALL SELECT * FROM readings WHERE date = '${NEXT_DATE}') ORDER BY ALL LIMIT 20`,
     `SELECT * FROM readings WHERE vessel = '${VESSEL}' ORDER BY timestamp DESC, tag LIMIT 5`,
     `WITH r AS MATERIALIZED (SELECT * FROM readings WHERE date = '${DATE}') SELECT (SELECT count(*) FROM r), (SELECT count(*) FROM r WHERE vessel = '${VESSEL}')`,
     `SELECT m.vessel, r."rows", count(*) FROM measurements m JOIN receipts r ON r.job = 'measurements' AND r.vessel = m.vessel AND r.date = m.date GROUP BY ALL ORDER BY ALL`,
     `SELECT date, (SELECT count(*) FROM readings i WHERE i.date = o.date AND i.vessel = o.vessel) FROM receipts o WHERE job = 'measurements' ORDER BY ALL`,
     `FROM readings SEMI JOIN (SELECT '${VESSEL}' AS vessel) USING (vessel) SELECT count(*)`,
-    `SELECT count(*) FROM readings WHERE vessel = (SELECT min(vessel) FROM series)`,
-    `SELECT * FROM readings WHERE date = '${DATE}' ORDER BY ALL LIMIT 5`,
   ])('%s gives what the lake in a folder gives', async (sql) => {
     const rows = await rowsOf(session, sql);
     expect(rows).toEqual(await rowsOf(here, sql));
     expect(rows.length).toBeGreaterThan(0);
     // Receipts of tables name other sizes and times.
     if (/receipts|coverage/.test(sql)) return;
-    for (const one of tableSessions) expect(await rowsOf(one, sql)).toEqual(rows);
+    expect(await rowsOf(ofTable, sql)).toEqual(rows);
   });
 
   test('conditions on wide reach the objects too', async () => {
@@ -174,7 +166,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   test('aggregations that no day was exported with, and jobs that never ran, are null and no rows', async () => {
     const other = { ...JOBS.statistics, aggregations: ['mean', 'min'] };
     const sql = `SELECT count(*) > 0, count(mean) > 0, count(min), typeof(any_value(min)) FROM windows WHERE date = '${DATE}'`;
-    for (const on of [store, local, ...tableStores]) {
+    for (const on of [store, table]) {
       const changed = await openSession(on, 1e9, { ...JOBS, statistics: other });
       read = new Set();
       expect(await rowsOf(changed, sql)).toEqual([[true, true, 0, 'DOUBLE']]);
@@ -247,14 +239,4 @@ describe.skipIf(s3 === undefined)('on S3', () => {
 
 async function copy(from: ObjectStore, to: ObjectStore): Promise<void> {
   for await (const { key } of from.list('')) await to.put(key, (await from.get(key))!.bytes);
-}
-
-/** Its methods as functions that stand alone. */
-function bound(store: ObjectStore): ObjectStore {
-  return Object.fromEntries(
-    Object.entries(store).map(([name, value]) => [
-      name,
-      typeof value === 'function' ? value.bind(store) : value,
-    ]),
-  ) as unknown as ObjectStore;
 }

@@ -11,7 +11,9 @@ import { newTempFolder } from '../../helpers/temp.ts';
 
 const JOB = 'dataset: measurements\nvessels: [IMO9321483]\nselect: ["flat/{vessel}/*"]\n';
 
-function environment(jobsDir: string, more: Record<string, string | undefined> = {}) {
+/** Sound settings, and the examples of jobs. */
+const EXAMPLES = resolve('jobs');
+function environment(more: Record<string, string | undefined> = {}, jobsDir = EXAMPLES) {
   return {
     QUERY_BASE_URL: 'https://api.example.com/tenant/',
     QUERY_AUTH_URL: 'https://auth.example.com',
@@ -43,7 +45,7 @@ function faultsOf(act: () => unknown): string {
 test('a valid environment gives settings with defaults and origins', async () => {
   await using folder = await newTempFolder();
   const dir = folder.path;
-  const config = loadConfig(environment(writeJobs(dir, { 'measurements.yaml': JOB })));
+  const config = loadConfig(environment({}, writeJobs(dir, { 'measurements.yaml': JOB })));
   expect(config.settings.QUERY_BASE_URL).toBe('https://api.example.com/tenant');
   expect(config.settings.QUERY_MAX_CONCURRENCY).toBe(4);
   expect(config.origins.QUERY_MAX_CONCURRENCY).toBe('default');
@@ -89,12 +91,15 @@ test('every fault of environment and job files is reported at once, with place, 
   });
   const text = faultsOf(() =>
     loadConfig(
-      environment(jobs, {
-        QUERY_BASE_URL: 'ftp://api.example.com',
-        QUERY_CLIENT_SECRET: undefined,
-        QUERY_MAX_CONCURRENCY: '0',
-        LAKE_URL: 'gs://bucket',
-      }),
+      environment(
+        {
+          QUERY_BASE_URL: 'ftp://api.example.com',
+          QUERY_CLIENT_SECRET: undefined,
+          QUERY_MAX_CONCURRENCY: '0',
+          LAKE_URL: 'gs://bucket',
+        },
+        jobs,
+      ),
     ),
   );
   for (const expected of [
@@ -117,15 +122,11 @@ test('every fault of environment and job files is reported at once, with place, 
 });
 
 test('plain http is for this machine only, unless it is allowed', async () => {
-  await using folder = await newTempFolder();
-  const dir = folder.path;
-  const jobs = writeJobs(dir, { 'measurements.yaml': JOB });
   const remote = { QUERY_BASE_URL: 'http://api.example.com/t' };
-  expect(faultsOf(() => loadConfig(environment(jobs, remote)))).toContain('plain http');
-  expect(loadConfig(environment(jobs, { ...remote, QUERY_ALLOW_HTTP: '1' })).jobs).toHaveLength(1);
-  for (const host of ['localhost:8080', '127.0.0.1:1', '[::1]:80']) {
-    expect(loadConfig(environment(jobs, { QUERY_BASE_URL: `http://${host}/t` })).jobs).toHaveLength(1);
-  }
+  expect(faultsOf(() => loadConfig(environment(remote)))).toContain('plain http');
+  expect(loadConfig(environment({ ...remote, QUERY_ALLOW_HTTP: '1' })).jobs).not.toEqual([]);
+  for (const host of ['localhost:8080', '127.0.0.1:1', '[::1]:80'])
+    loadConfig(environment({ QUERY_BASE_URL: `http://${host}/t` }));
 });
 
 test('the secret may come from a file, and is shown nowhere', async () => {
@@ -133,7 +134,7 @@ test('the secret may come from a file, and is shown nowhere', async () => {
   const dir = folder.path;
   const path = join(dir, 'secret');
   writeFileSync(path, 'from-a-file\n');
-  const env = environment(writeJobs(dir, { 'measurements.yaml': JOB }), {
+  const env = environment({
     QUERY_CLIENT_SECRET: undefined,
     QUERY_CLIENT_SECRET_FILE: path,
   });
@@ -148,14 +149,12 @@ test('the secret may come from a file, and is shown nowhere', async () => {
 });
 
 test('a Redis may be left out, and its password is shown nowhere', async () => {
-  await using folder = await newTempFolder();
-  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
-  expect(loadConfig(environment(jobs)).settings).not.toHaveProperty('REDIS_URL');
-  const env = environment(jobs, { REDIS_URL: 'redis://reader:pass@wo/rd@redis.example.com' });
+  expect(loadConfig(environment()).settings).not.toHaveProperty('REDIS_URL');
+  const env = environment({ REDIS_URL: 'redis://reader:pass@wo/rd@redis.example.com' });
   expect(faultsOf(() => loadConfig(env))).toContain("got 'redis://reader:***@redis.example.com'");
-  const percent = faultsOf(() => loadConfig(environment(jobs, { REDIS_URL: 'redis://:hush%zz@redis' })));
+  const percent = faultsOf(() => loadConfig(environment({ REDIS_URL: 'redis://:hush%zz@redis' })));
   expect(percent).toMatch(/got 'redis:\/\/:\*\*\*@redis', expected .*; a '%' in a password is written %25/);
-  const good = environment(jobs, { REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2' });
+  const good = environment({ REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2' });
   expect(loadConfig(good).settings).toMatchObject({
     REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2',
     REDIS_PREFIX: 'vessel-export',
@@ -176,14 +175,13 @@ const PROVIDER = {
 
 test('what a file cannot give as a secret is said with its name, and nothing of what is in it', async () => {
   await using folder = await newTempFolder();
-  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
   const file = (name: string, text: string | Buffer) => {
     writeFileSync(join(folder.path, name), text);
     return join(folder.path, name);
   };
   const faults = faultsOf(() =>
     loadConfig({
-      ...environment(jobs, { QUERY_CLIENT_SECRET: undefined }),
+      ...environment({ QUERY_CLIENT_SECRET: undefined }),
       QUERY_CLIENT_SECRET_FILE: file('empty', '\n'),
       REDIS_URL: 'redis://:one@redis',
       REDIS_PASSWORD_FILE: file('password', 'the-other\n'),
@@ -202,7 +200,7 @@ test('what a file cannot give as a secret is said with its name, and nothing of 
   );
   expect(faults).not.toMatch(/the-other|hush/);
   const missing = faultsOf(() =>
-    loadConfig(environment(jobs, { REDIS_PASSWORD_FILE: '/nowhere', WEB_ACT_PASSWORD_FILE: folder.path })),
+    loadConfig(environment({ REDIS_PASSWORD_FILE: '/nowhere', WEB_ACT_PASSWORD_FILE: folder.path })),
   );
   expect(missing).toContain("REDIS_PASSWORD_FILE: cannot read '/nowhere': there is no such file");
   expect(missing).toContain(`cannot read '${folder.path}': it is a folder, expected a file`);
@@ -234,18 +232,15 @@ test.for([
   [{ WEB_OIDC_SCOPE: 'profile' }, /^WEB_OIDC_SCOPE .*openid among them/],
   [{ WEB_USER_HEADER: 'x user', TRUSTED_PROXY: '10.0.0.1' }, /^WEB_USER_HEADER .*name of a header/],
 ] as const)('who may look and act is refused where it is wrong or not whole: %o', async ([env, fault]) => {
-  await using folder = await newTempFolder();
-  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
-  const faults = faultsOf(() => loadConfig(environment(jobs, env)));
+  const faults = faultsOf(() => loadConfig(environment(env)));
   const [, ...lines] = faults.split('\n').map((line) => line.replace(/^ *- /, ''));
   expect(lines[0]).toMatch(fault);
   expect(faults).not.toContain('the same password');
 });
 
 test('people are named by a proxy and a provider', async () => {
-  await using folder = await newTempFolder();
   const { settings } = loadConfig(
-    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+    environment({
       ...{ ...PROVIDER, TRUSTED_PROXY: '10.0.0.0/8, fd00::1', WEB_USER_HEADER: 'X-Forwarded-User' },
       ...{ WEB_GROUPS_HEADER: 'X-Forwarded-Groups', WEB_ACT_GROUPS: 'office, on call ' },
     }),
@@ -272,7 +267,7 @@ test('an empty file is a setting that is not set, where it may be left out', asy
   await using folder = await newTempFolder();
   const empty = join(folder.path, 'empty');
   writeFileSync(empty, '\n');
-  const env = environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+  const env = environment({
     REDIS_PASSWORD_FILE: empty,
     WEB_ACT_PASSWORD_FILE: empty,
   });
@@ -307,16 +302,14 @@ test('statistics always ask for count', async () => {
   const dir = folder.path;
   const job =
     'dataset: statistics\nvessels: [IMO9321483]\nselect: ["id/a"]\nwindow: 10m\naggregations: [mean]\n';
-  const config = loadConfig(environment(writeJobs(dir, { 'statistics.yaml': job })));
+  const config = loadConfig(environment({}, writeJobs(dir, { 'statistics.yaml': job })));
   expect(config.jobs[0]).toMatchObject({ aggregations: ['mean', 'count'], windowMicros: 600_000_000 });
 });
 
 test('a job that does not exist is named with those that do', async () => {
-  await using folder = await newTempFolder();
-  const dir = folder.path;
-  const config = loadConfig(environment(writeJobs(dir, { 'measurements.yaml': JOB })));
+  const config = loadConfig(environment());
   expect(faultsOf(() => pickJobs(config, ['statistic']))).toContain("no job 'statistic'");
-  expect(pickJobs(config, []).map(({ name }) => name)).toEqual(['measurements']);
+  expect(pickJobs(config, []).map(({ name }) => name)).toEqual(['measurements', 'metadata', 'statistics']);
 });
 
 test.each([
@@ -326,10 +319,7 @@ test.each([
   ['./lake', `for that folder write ${pathToFileURL(resolve('lake')).href}`],
   ['s3://bucket//lake', 'its prefix cannot be used'],
 ])('LAKE_URL=%s is a fault that says what to write', async (LAKE_URL, advice) => {
-  await using folder = await newTempFolder();
-  const { settings, faults } = showSettings(
-    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), { LAKE_URL }),
-  );
+  const { settings, faults } = showSettings(environment({ LAKE_URL }));
   expect(faults).toEqual([
     expect.stringContaining(`LAKE_URL (environment): got '${LAKE_URL}', expected file:///`),
   ]);
@@ -342,9 +332,8 @@ test.each([
 });
 
 test('what is set but not valid is shown as such, secrets masked', async () => {
-  await using folder = await newTempFolder();
   const { settings } = showSettings(
-    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+    environment({
       QUERY_BASE_URL: 'http://api.example.com',
       QUERY_AUTH_URL: undefined,
       QUERY_CLIENT_SECRET_FILE: '/nowhere',
@@ -360,8 +349,7 @@ test('what is set but not valid is shown as such, secrets masked', async () => {
 });
 
 test('a misspelt variable is named where the right one is missing, and in warnings', async () => {
-  await using folder = await newTempFolder();
-  const env = environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+  const env = environment({
     LAKE_URL: undefined,
     LAKE_ULR: 'file:///lake',
     WORKER_CONCURENCY: '9',
@@ -379,9 +367,7 @@ test('a misspelt variable is named where the right one is missing, and in warnin
 });
 
 test('what is no setting any more is said with what took its place, never with its value', async () => {
-  await using folder = await newTempFolder();
-  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
-  const env = environment(jobs, { QUEUE_BOARD_PASSWORD: 'hush hush hush', QUEUE_BOARD_PASSWORD_FILE: '/x' });
+  const env = environment({ QUEUE_BOARD_PASSWORD: 'hush hush hush', QUEUE_BOARD_PASSWORD_FILE: '/x' });
   loadConfig(env);
   const { warnings } = showSettings(env);
   expect(warnings).toEqual([
@@ -396,14 +382,14 @@ test('unknown keys of a job, and unknown jobs, are answered with the nearest the
   const jobs = writeJobs(folder.path, {
     'measurements.yaml': `${JOB}transprot: json\nschedule: { corn: "15 6 * * *", cron: "15 6 * * *" }\n`,
   });
-  const text = faultsOf(() => loadConfig(environment(jobs)));
+  const text = faultsOf(() => loadConfig(environment({}, jobs)));
   expect(text).toContain(`${join(jobs, 'measurements.yaml')}: (the whole file): unknown key 'transprot'`);
   expect(text).toContain("did you mean 'transport'?");
   expect(text).toMatch(
     /schedule: unknown key 'corn', expected one of cron, timezone, settle; did you mean 'cron'\?/,
   );
   writeJobs(folder.path, { 'measurements.yaml': JOB });
-  const config = loadConfig(environment(jobs));
+  const config = loadConfig(environment({}, jobs));
   expect(faultsOf(() => pickJobs(config, ['mesurements']))).toContain("did you mean 'measurements'?");
   expect(faultsOf(() => pickJobs(config, ['xyz']))).not.toContain('did you mean');
 });

@@ -11,17 +11,8 @@ export const METADATA: Rows = {
     >;
     const fields = body[`${VESSEL}/Shaft Power`]!;
     expect(Object.keys(fields)).toEqual([
-      'name',
-      'description',
-      'source',
-      'scale',
-      'uom',
-      'mapsTo',
-      'rangeHigh',
-      'rangeLow',
-      'timeSeriesId',
-      'vesselImo',
-      'vesselName',
+      ...'name description source scale uom mapsTo rangeHigh rangeLow timeSeriesId vesselImo'.split(' '),
+      ...'vesselName'.split(' '),
     ]);
     expect(Object.keys(fields.mapsTo as object)).toEqual(
       expect.arrayContaining(['jsmea', 'flat', 'maker', 'id']),
@@ -37,14 +28,7 @@ export const METADATA: Rows = {
       unknown
     >[];
     expect(Object.keys(found!)).toEqual([
-      'id',
-      'timeSeriesId',
-      'source',
-      'dataProvider',
-      'unitOfMeasure',
-      'scale',
-      'vessel',
-      'domains',
+      ...'id timeSeriesId source dataProvider unitOfMeasure scale vessel domains'.split(' '),
     ]);
     expect(found!.vessel).toEqual({ name: 'Nordlys', imo: '9321483' });
     expect(found!.domains).toMatchObject({

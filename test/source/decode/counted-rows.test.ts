@@ -2,11 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { timestampMicros } from '../../../src/core/model/index.ts';
-import {
-  createStatisticsDecoder,
-  parseInt64Text,
-  parseTimestampText,
-} from '../../../src/source/decode/index.ts';
+import { parseInt64Text, parseTimestampText } from '../../../src/source/decode/number-lexeme.ts';
+import { createStatisticsDecoder } from '../../../src/source/decode/statistics.ts';
 import { cutAt } from './decoded-rows.ts';
 
 interface Decoded {
@@ -52,26 +49,11 @@ function decode(chunks: readonly Uint8Array[], fast: boolean, slabBytes: number)
 
 const id = fc.constantFrom('0c9f6d1e-3a52-4c8b-9a41-6f0d2b7e1a01', 'a', '', 'é', 'a\\"b', 'abc');
 const time = fc.constantFrom(
-  ...['2026-01-05T00:00:00.000000Z', '2026-01-05T23:59:59.999999Z', '2026-01-05T00:00:00Z'],
-  ...[
-    '2026-01-05T10:20:30.5Z',
-    '2026-01-05T10:20:30+00:00',
-    '2026-01-05T10:20:30+01:00',
-    '2026-02-30T00:00:00Z',
-  ],
+  ...'2026-01-05T00:00:00.000000Z 2026-01-05T23:59:59.999999Z 2026-01-05T00:00:00Z'.split(' '),
+  ...'2026-01-05T10:20:30.5Z 2026-01-05T10:20:30+00:00 2026-01-05T10:20:30+01:00'.split(' '),
+  ...'2026-02-30T00:00:00Z'.split(' '),
 );
-const count = fc.constantFrom(
-  '0',
-  '1',
-  '1440',
-  '999999999999999',
-  '9007199254740993',
-  '01',
-  '-1',
-  '1.0',
-  '1e3',
-  'null',
-);
+const count = fc.constantFrom(...'0 1 1440 999999999999999 9007199254740993 01 -1 1.0 1e3 null'.split(' '));
 const members = fc
   .tuple(count, time, time, fc.constantFrom('', '', '', '"mean":7.5', '"count":2', '"first_time":null'))
   .map(([n, first, last, more]) => [`"count":${n}`, `"first_time":"${first}"`, `"last_time":"${last}"`, more])

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type ColumnBatch, createSeriesDictionary, DOUBLE, LONG } from '../../../src/core/model/index.ts';
-import { createReadingDecoder, type ReadingDecoderOptions } from '../../../src/source/decode/index.ts';
+import {
+  createReadingDecoder,
+  type ReadingDecoderOptions,
+} from '../../../src/source/decode/reading-decoder.ts';
 
 /** One row as text, so that −0 and long 5 differ from 0 and double 5: `<id> <micros> long 5`. */
 export type RowText = string;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import { createReadingDecoder } from '../../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../../src/source/decode/reading-decoder.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

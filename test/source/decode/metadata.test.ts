@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RetriableError } from '../../../src/core/errors.ts';
 import type { SeriesMetadata } from '../../../src/core/model/index.ts';
-import { createMetadataDecoder } from '../../../src/source/decode/index.ts';
+import { createMetadataDecoder } from '../../../src/source/decode/metadata.ts';
 import { wireBody } from './decoded-rows.ts';
 
 const FIRST: SeriesMetadata = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DataError, RetriableError } from '../../../src/core/errors.ts';
-import { createReadingDecoder } from '../../../src/source/decode/index.ts';
+import { createReadingDecoder } from '../../../src/source/decode/reading-decoder.ts';
 import { bodyOf, codeOf, createRowCollector, decodeBody, record, TIME } from './decoded-rows.ts';
 
 const MICROS = Date.UTC(2026, 0, 5) * 1000;
@@ -46,16 +46,13 @@ describe('faults', () => {
   });
 
   it.each([
-    '{',
-    '}',
     `[${record('1')} ${record('1')}]`,
     `[${record('1')},]`,
     `[,${record('1')}]`,
     `[${record('1')}],`,
     `[${record('1')}][]`,
     `${record('1')}`,
-    '[1]',
-    '[[]]',
+    ...'{ } [1] [[]]'.split(' '),
   ])('refuses %s as a JSON array of records', (body) => {
     expect(codeOf(body, 'json')).toBe(body === '{' ? 'body-truncated' : 'malformed-json');
   });
@@ -118,8 +115,6 @@ describe('faults', () => {
     expect(error).toBeUndefined();
     expect(rows[0]).toHaveLength(`a ${MICROS} json ""`.length + limit - around);
     const tooLong = record(`"${'x'.repeat(limit - around + 1)}"`);
-    for (const slabBytes of [64 * 1024, 80 * 1024 * 1024])
-      expect(decodeBody('ndjson', `${tooLong}\n`, { slabBytes }).error?.code).toBe('record-too-long');
     expect(decodeBody('ndjson', `${record('1')}\n${tooLong}${'x'.repeat(limit)}`).error?.code).toBe(
       'record-too-long',
     );

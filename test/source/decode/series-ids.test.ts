@@ -2,12 +2,10 @@
 import { expect, test } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
-import {
-  createMetadataDecoder,
-  createReadingDecoder,
-  createStatisticsDecoder,
-} from '../../../src/source/decode/index.ts';
+import { createMetadataDecoder } from '../../../src/source/decode/metadata.ts';
 import { decodeParquetReadings } from '../../../src/source/decode/parquet-readings.ts';
+import { createReadingDecoder } from '../../../src/source/decode/reading-decoder.ts';
+import { createStatisticsDecoder } from '../../../src/source/decode/statistics.ts';
 import { hostileNames } from '../../helpers/hostile-text.ts';
 import { constant, constantColumns, forgeParquet } from '../../parquet/read/forged-parquet.ts';
 

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RetriableError } from '../../../src/core/errors.ts';
 import { AGGREGATIONS, type StatisticsRow } from '../../../src/core/model/index.ts';
-import { createStatisticsDecoder, type StatisticsDecoderOptions } from '../../../src/source/decode/index.ts';
+import {
+  createStatisticsDecoder,
+  type StatisticsDecoderOptions,
+} from '../../../src/source/decode/statistics.ts';
 import { cutAt, wireBody } from './decoded-rows.ts';
 
 type Shape = StatisticsDecoderOptions['shape'];

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { DataError, FencedError, RetriableError } from '../../../src/core/errors.ts';
 import type { Log } from '../../../src/core/model/ports.ts';
 import type { QueryRequest } from '../../../src/core/model/query.ts';
@@ -11,6 +11,7 @@ import {
   clientOf,
   errorOf,
   type Handler,
+  it,
   PAGE,
   refuse,
   startListener,
@@ -20,8 +21,7 @@ import {
 const LINES = '{"id":"a","timestamp":"2026-01-05T00:00:00.000000Z","value":1}\n'.repeat(5_000);
 
 describe('a request', () => {
-  it('goes out with everything the contract asks for', async () => {
-    const listener = await startListener();
+  it('goes out with everything the contract asks for', async ({ listener }) => {
     listener.always(answer(LINES));
     const client = clientOf(listener);
     const whole = await client.readAll({ ...PAGE, expressions: ['flat/IMO9321483/ME1 Öl?#'] });
@@ -40,8 +40,7 @@ describe('a request', () => {
     });
   });
 
-  it('for several expressions is a POST of JSON', async () => {
-    const listener = await startListener();
+  it('for several expressions is a POST of JSON', async ({ listener }) => {
     const expressions = ['flat/IMO1/a', 'jsmea/IMO1/a//c/d/e/f/'];
     await clientOf(listener).readAll({ ...PAGE, expressions });
     const [seen] = listener.seen;
@@ -50,22 +49,19 @@ describe('a request', () => {
     expect(seen!.headers['content-type']).toBe('application/json');
   });
 
-  it('whose address cannot be made ends the call before anything is sent', async () => {
-    const listener = await startListener();
+  it('whose address cannot be made ends the call before anything is sent', async ({ listener }) => {
     const error = await errorOf(clientOf(listener).readAll({ ...PAGE, expressions: [] }));
     expect(error).toMatchObject({ code: 'no-expression' });
     expect(listener.seen).toHaveLength(0);
   });
 
-  it('works with slashes at the end of the addresses', async () => {
-    const listener = await startListener();
+  it('works with slashes at the end of the addresses', async ({ listener }) => {
     const client = clientOf({ baseUrl: `${listener.baseUrl}//`, authUrl: `${listener.authUrl}/` });
     await client.readAll(PAGE);
     expect(listener.seen[0]!.url).toMatch(/^\/tenant\/measurements\/flat/);
   });
 
-  it('is counted and reported', async () => {
-    const listener = await startListener();
+  it('is counted and reported', async ({ listener }) => {
     listener.script(refuse(503, 'xx'), breakOff(Buffer.from('12345'), { 'content-length': '9' }));
     listener.always(answer('123456789'));
     const reports: RequestReport[] = [];
@@ -91,7 +87,7 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  it.each([
+  it.for([
     [400, 'bad-request'],
     [403, 'forbidden'],
     [404, 'not-found'],
@@ -101,18 +97,19 @@ describe('an answer', () => {
     [415, 'unsupported-media-type'],
     [418, 'unexpected-status'],
     [501, 'unexpected-status'],
-  ])('with status %i ends the call at once as %s, with what the service said', async (status, code) => {
-    const listener = await startListener();
-    listener.always(refuse(status, 'window must be\u0007shorter'));
-    const error = await errorOf(clientOf(listener).readAll(PAGE));
-    expect(error).toMatchObject({ name: 'HttpStatusError', code, status });
-    expect(error.message).toContain(`answered ${status}: window must be shorter`);
-    expect(error.message).toContain('measurements of flat/IMO9321483/*');
-    expect(listener.seen).toHaveLength(1);
-  });
+  ] as const)(
+    'with status %i ends the call at once as %s, with what the service said',
+    async ([status, code], { listener }) => {
+      listener.always(refuse(status, 'window must be\u0007shorter'));
+      const error = await errorOf(clientOf(listener).readAll(PAGE));
+      expect(error).toMatchObject({ name: 'HttpStatusError', code, status });
+      expect(error.message).toContain(`answered ${status}: window must be shorter`);
+      expect(error.message).toContain('measurements of flat/IMO9321483/*');
+      expect(listener.seen).toHaveLength(1);
+    },
+  );
 
-  it('with status 204 or 206 is not taken for an empty or a whole one', async () => {
-    const listener = await startListener();
+  it('with status 204 or 206 is not taken for an empty or a whole one', async ({ listener }) => {
     listener.script((response) => response.writeHead(204, { 'api-version': '2026-09-10' }).end());
     listener.script((response) => response.writeHead(206, { 'api-version': '2026-09-10' }).end('{}'));
     const client = clientOf(listener);
@@ -120,10 +117,9 @@ describe('an answer', () => {
     expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'unexpected-status', status: 206 });
   });
 
-  it.each([301, 302, 303, 307, 308])(
+  it.for([301, 302, 303, 307, 308])(
     'with status %i is not followed, and only its host is named',
-    async (status) => {
-      const listener = await startListener();
+    async (status, { listener }) => {
       const elsewhere = await startListener();
       listener.always(refuse(status, '', { location: `${elsewhere.origin}/x?token=hunter2` }));
       const error = await errorOf(clientOf(listener).readAll(PAGE));
@@ -134,12 +130,11 @@ describe('an answer', () => {
     },
   );
 
-  it.each([
+  it.for([
     ['another version', '2025-10-31'],
     ['an unknown version', '2031-01-01\u00ff'],
     ['no version', undefined],
-  ])('of %s is refused before it is read', async (_, version) => {
-    const listener = await startListener();
+  ])('of %s is refused before it is read', async ([, version], { listener }) => {
     listener.always((response) =>
       response.writeHead(200, version ? { 'api-version': version } : {}).end('{}'),
     );
@@ -147,38 +142,34 @@ describe('an answer', () => {
     const consume = async () => {
       read = true;
     };
-    const error = await errorOf(clientOf(listener).exchange(() => PAGE, consume));
+    const error = await errorOf(clientOf(listener).read(consume));
     expect(error).toMatchObject({ name: 'FatalError', code: 'wrong-api-version' });
     expect([read, listener.seen.length]).toEqual([false, 1]);
   });
 
-  it.each([
+  it.for([
     ['2026-09-10', '2026-01-01-beta'],
     ['2026-01-01-beta', '2026-09-10'],
     ['2025-10-31', '2025-10-31'],
-  ] as const)('to %s may come as %s', async (apiVersion, got) => {
-    const listener = await startListener();
+  ] as const)('to %s may come as %s', async ([apiVersion, got], { listener }) => {
     listener.always(answer('[]', { 'api-version': got }));
     expect(await clientOf(listener, { apiVersion }).readAll(PAGE)).toMatchObject({ apiVersion: got });
     expect(listener.seen[0]!.headers['x-api-version']).toBe(apiVersion);
   });
 
-  it('in gzip is decoded', async () => {
-    const listener = await startListener();
+  it('in gzip is decoded', async ({ listener }) => {
     listener.always(answer(gzipSync(LINES), { 'content-encoding': 'gzip' }));
     const client = clientOf(listener);
     expect(Buffer.from((await client.readAll(PAGE)).bytes).toString()).toBe(LINES);
     expect(client.stats.bytes).toBe(LINES.length);
   });
 
-  it('in gzip of nothing is empty', async () => {
-    const listener = await startListener();
+  it('in gzip of nothing is empty', async ({ listener }) => {
     listener.always(answer(gzipSync(''), { 'content-encoding': 'gzip' }));
     expect((await clientOf(listener).readAll(PAGE)).bytes).toHaveLength(0);
   });
 
-  it('in gzip that grows without end is stopped early', async () => {
-    const listener = await startListener();
+  it('in gzip that grows without end is stopped early', async ({ listener }) => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     listener.always(answer(bomb, { 'content-encoding': 'gzip' }));
     const client = clientOf(listener, { limits: { maxPageBytes: 1024 * 1024 } });
@@ -186,23 +177,21 @@ describe('an answer', () => {
     const consume = async ({ body }: { body: AsyncIterable<Uint8Array> }) => {
       for await (const chunk of body) read += chunk.length;
     };
-    const error = await errorOf(client.exchange(() => PAGE, consume));
+    const error = await errorOf(client.read(consume));
     expect(error).toMatchObject({ name: 'DataError', code: 'page-too-large' });
     expect(read).toBeLessThanOrEqual(1024 * 1024);
     expect(client.stats.bytes).toBeLessThanOrEqual(1024 * 1024);
     expect(listener.seen).toHaveLength(1);
   });
 
-  it('of exactly the most bytes is taken', async () => {
-    const listener = await startListener();
+  it('of exactly the most bytes is taken', async ({ listener }) => {
     listener.always(answer('123456789'));
     const taking = (maxPageBytes: number) => clientOf(listener, { limits: { maxPageBytes } });
     expect(await errorOf(taking(8).readAll(PAGE))).toMatchObject({ code: 'page-too-large' });
     expect((await taking(9).readAll(PAGE)).bytes).toHaveLength(9);
   });
 
-  it('in another encoding is refused', async () => {
-    const listener = await startListener();
+  it('in another encoding is refused', async ({ listener }) => {
     listener.always(answer('x', { 'content-encoding': 'br' }));
     listener.script(refuse(404, 'x', { 'content-encoding': 'br' }));
     const client = clientOf(listener);
@@ -210,8 +199,7 @@ describe('an answer', () => {
     expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'wrong-encoding' });
   });
 
-  it('whose error body is endless costs no memory', async () => {
-    const listener = await startListener();
+  it('whose error body is endless costs no memory', async ({ listener }) => {
     listener.always((response) => {
       response.writeHead(404);
       const more = () => {
@@ -227,37 +215,31 @@ describe('an answer', () => {
 });
 
 describe('what the consumer throws', () => {
-  it.each([
+  it.for([
     ['a DataError', new DataError('broken-line', 'bad line')],
     ['a FencedError', new FencedError('fenced', 'another owns it')],
     ['anything else', new TypeError('a defect')],
-  ])('passes at once when it is %s', async (_, thrown) => {
-    const listener = await startListener();
+  ])('passes at once when it is %s', async ([, thrown], { listener }) => {
     const consume = async () => {
       throw thrown;
     };
-    expect(await errorOf(clientOf(listener).exchange(() => PAGE, consume))).toBe(thrown);
+    expect(await errorOf(clientOf(listener).read(consume))).toBe(thrown);
     expect(listener.seen).toHaveLength(1);
   });
 
-  it('is tried again when it is a RetriableError', async () => {
-    const listener = await startListener();
+  it('is tried again when it is a RetriableError', async ({ listener }) => {
     listener.always(answer('ok'));
     let tries = 0;
-    const text = await clientOf(listener).exchange(
-      () => PAGE,
-      async ({ body }) => {
-        if (++tries < 3) throw new RetriableError('odd-end', 'the array has no end');
-        return textOf(body);
-      },
-    );
+    const text = await clientOf(listener).read(async ({ body }) => {
+      if (++tries < 3) throw new RetriableError('odd-end', 'the array has no end');
+      return textOf(body);
+    });
     expect([text, listener.seen.length]).toEqual(['ok', 3]);
   });
 });
 
 describe('going on after a break', () => {
-  it('asks for the rest, with full patience for as long as it gets further', async () => {
-    const listener = await startListener();
+  it('asks for the rest, with full patience for as long as it gets further', async ({ listener }) => {
     const rangeFrom = (request: QueryRequest) => request.range!.fromMicros;
     listener.always((response, seen) => {
       const from = Number(new URL(seen.url, listener.origin).searchParams.get('from')!.slice(20, 26));
@@ -284,17 +266,10 @@ describe('going on after a break', () => {
     expect(rangeFrom(PAGE)).toBe(0);
   });
 
-  it('gives up when it gets no further', async () => {
-    const listener = await startListener();
+  it('gives up when it gets no further', async ({ listener }) => {
     listener.always(breakOff(Buffer.from('x')));
     const client = clientOf(listener, { limits: { retry: { maxAttempts: 3 } } });
-    const error = await errorOf(
-      client.exchange(
-        () => PAGE,
-        ({ body }) => textOf(body),
-        { progressed: () => false },
-      ),
-    );
+    const error = await errorOf(client.read(({ body }) => textOf(body), { progressed: () => false }));
     expect(error).toMatchObject({ name: 'RetriableError', code: 'body-broken' });
     expect(error.message).toContain('3 failures in a row');
     expect(listener.seen).toHaveLength(3);
@@ -302,8 +277,7 @@ describe('going on after a break', () => {
 });
 
 describe('secrets', () => {
-  it('never reach an error or the log, whatever the service echoes', async () => {
-    const listener = await startListener();
+  it('never reach an error or the log, whatever the service echoes', async ({ listener }) => {
     listener.alwaysToken(answer('{"access_token":"token-that-is-secret"}'));
     const lines: string[] = [];
     const write = (fields: object, message: string) => void lines.push(JSON.stringify(fields) + message);

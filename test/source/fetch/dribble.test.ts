@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { constants, deflateRawSync, gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { answer, atEnd, clientOf, errorOf, PAGE, startListener } from './listener.ts';
+import { answer, atEnd, clientOf, errorOf, it, PAGE, startListener } from './listener.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\napi-version: 2026-09-10\r\ntransfer-encoding: chunked\r\n\r\n';
 
@@ -148,8 +148,7 @@ describe('a peer', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('whose gzip is larger than what it holds is read all the same', async () => {
-    const good = await startListener();
+  it('whose gzip is larger than what it holds is read all the same', async ({ listener: good }) => {
     const random = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => (n * 2654435761) >>> 24));
     good.always(answer(gzipSync(random, { level: 0 }), { 'content-encoding': 'gzip' }));
     const { bytes } = await clientOf(good).readAll(PAGE);

@@ -2,7 +2,7 @@ import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { DeadlineLimits } from '../../../src/source/fetch/deadline.ts';
 import { createRequestStats } from '../../../src/source/fetch/exchange.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -13,6 +13,7 @@ import {
   clientOf,
   errorOf,
   GOOD_HEADERS,
+  it,
   type Listener,
   PAGE,
   refuse,
@@ -47,16 +48,14 @@ const rst = (socket: Socket) => void socket.resetAndDestroy();
 const twice = { limits: { retry: { maxAttempts: 2 } } };
 
 describe('a connection', () => {
-  it('that is reset before headers is tried again', async () => {
-    const listener = await startListener();
+  it('that is reset before headers is tried again', async ({ listener }) => {
     listener.script(resetBeforeHeaders(), resetBeforeHeaders());
     listener.always(answer('ok'));
     expect((await clientOf(listener).readAll(PAGE)).bytes).toHaveLength(2);
     expect(listener.seen).toHaveLength(3);
   });
 
-  it('that nobody accepts fails in the end', async () => {
-    const listener = await startListener();
+  it('that nobody accepts fails in the end', async ({ listener }) => {
     const gone = await startListener();
     await gone.stop();
     const error = await errorOf(clientOf({ ...listener, baseUrl: gone.baseUrl }, twice).readAll(PAGE));
@@ -123,8 +122,7 @@ describe('a connection', () => {
 });
 
 describe('a body', () => {
-  it('that breaks off anywhere is read again', async () => {
-    const listener = await startListener();
+  it('that breaks off anywhere is read again', async ({ listener }) => {
     const cuts = [0, 1, 100, 65_536, BODY.length - 1, BODY.length];
     for (const cut of cuts) listener.script(breakOff(BODY.subarray(0, cut), {}, cut % 2 === 0));
     listener.always(answer(BODY));
@@ -133,8 +131,7 @@ describe('a body', () => {
     expect(listener.seen).toHaveLength(cuts.length + 1);
   });
 
-  it('in gzip that breaks off anywhere is read again, also where HTTP looks whole', async () => {
-    const listener = await startListener();
+  it('in gzip that breaks off anywhere is read again, also where HTTP looks whole', async ({ listener }) => {
     const gzip = { 'content-encoding': 'gzip' };
     const cuts = [0, 1, 10, 11, ZIPPED.length >> 1, ZIPPED.length - 8, ZIPPED.length - 1];
     for (const cut of cuts) listener.script(answer(ZIPPED.subarray(0, cut), gzip));
@@ -148,54 +145,37 @@ describe('a body', () => {
     expect(listener.seen).toHaveLength(2 * cuts.length + 2);
   });
 
-  it('that the consumer leaves early has its connection closed', async () => {
-    const listener = await startListener();
-    let closed = () => {};
-    const closing = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
+  it('that the consumer leaves early has its connection closed', async ({ listener }) => {
+    const { promise: closing, resolve: closed } = Promise.withResolvers<void>();
     listener.script((response) => {
       response.writeHead(200, GOOD_HEADERS).write(BODY);
       response.on('close', closed);
     });
-    const first = await clientOf(listener).exchange(
-      () => PAGE,
-      async ({ body }) => {
-        for await (const chunk of body) return chunk.length;
-        return 0;
-      },
-    );
+    const first = await clientOf(listener).read(async ({ body }) => {
+      for await (const chunk of body) return chunk.length;
+      return 0;
+    });
     expect(first).toBeGreaterThan(0);
     await closing;
   });
 });
 
 describe('a body that nobody reads', () => {
-  it('has its connection closed and gives back its slot', async () => {
-    const listener = await startListener();
-    let closed = () => {};
-    const closing = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
+  it('has its connection closed and gives back its slot', async ({ listener }) => {
+    const { promise: closing, resolve: closed } = Promise.withResolvers<void>();
     listener.script((response) => {
       response.writeHead(200, GOOD_HEADERS).write('one');
       response.on('close', closed);
     });
     const client = clientOf(listener, { maxConcurrency: 1 });
-    expect(
-      await client.exchange(
-        () => PAGE,
-        async () => 'ignored',
-      ),
-    ).toBe('ignored');
+    expect(await client.read(async () => 'ignored')).toBe('ignored');
     await closing;
     await client.readAll(PAGE);
   });
 });
 
 describe('silence', () => {
-  it('before headers times out, is tried once more, and ends as headers-timeout', async () => {
-    const listener = await startListener();
+  it('before headers times out, is tried once more, and ends as headers-timeout', async ({ listener }) => {
     const clock = createManualClock();
     listener.always(stayMute());
     const client = clientOf(listener, { clock, limits: { headersTimeoutMs: 20_000 } });
@@ -213,8 +193,7 @@ describe('silence', () => {
     expect(clock.sleeping()).toEqual([]);
   });
 
-  it('within a body times out and closes the connection', async () => {
-    const listener = await startListener();
+  it('within a body times out and closes the connection', async ({ listener }) => {
     const clock = createManualClock();
     const sockets: Promise<unknown>[] = [];
     listener.always((response) => {
@@ -222,17 +201,11 @@ describe('silence', () => {
       response.writeHead(200, GOOD_HEADERS).write('one');
     });
     const client = clientOf(listener, { clock, limits: { idleTimeoutMs: 5_000, retry: { maxAttempts: 1 } } });
-    let read = () => {};
-    const firstRead = new Promise<void>((resolve) => {
-      read = resolve;
-    });
+    const { promise: firstRead, resolve: read } = Promise.withResolvers<void>();
     const failed = errorOf(
-      client.exchange(
-        () => PAGE,
-        async ({ body }) => {
-          for await (const _ of body) read();
-        },
-      ),
+      client.read(async ({ body }) => {
+        for await (const _ of body) read();
+      }),
     );
     await firstRead;
     await clock.untilSleeping((delayMs) => delayMs === 5_000);
@@ -255,15 +228,12 @@ describe('silence', () => {
     });
     const client = clientOf(listener, { clock, limits: { ...limits, retry: { maxAttempts: 1 } } });
     let bytes = 0;
-    const end = client.exchange(
-      () => PAGE,
-      async ({ body }) => {
-        for await (const chunk of body) {
-          bytes += chunk.length;
-          if (bytes % chunkBytes === 0) setImmediate(() => void clock.advance(10_000).then(sendNext));
-        }
-      },
-    );
+    const end = client.read(async ({ body }) => {
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        if (bytes % chunkBytes === 0) setImmediate(() => void clock.advance(10_000).then(sendNext));
+      }
+    });
     const error = await end.then(
       () => undefined,
       (reason: Error & { code: string }) => reason,
@@ -286,27 +256,22 @@ describe('silence', () => {
     expect(waitedMs).toBe(910_000);
   });
 
-  it('of the consumer is not silence of the service', async () => {
-    const listener = await startListener();
+  it('of the consumer is not silence of the service', async ({ listener }) => {
     const clock = createManualClock();
     const big = Buffer.alloc(4 * 1024 * 1024, 'x');
     listener.always(answer(big));
     const client = clientOf(listener, { clock, limits: { idleTimeoutMs: 5_000 } });
     let bytes = 0;
-    await client.exchange(
-      () => PAGE,
-      async ({ body }) => {
-        for await (const chunk of body) {
-          if (bytes === 0) await clock.advance(3_600_000);
-          bytes += chunk.length;
-        }
-      },
-    );
+    await client.read(async ({ body }) => {
+      for await (const chunk of body) {
+        if (bytes === 0) await clock.advance(3_600_000);
+        bytes += chunk.length;
+      }
+    });
     expect([bytes, listener.seen.length]).toEqual([big.length, 1]);
   });
 
-  it('that ends in a reset counts for the total time', async () => {
-    const listener = await startListener();
+  it('that ends in a reset counts for the total time', async ({ listener }) => {
     const clock = createManualClock();
     listener.always(async (response) => {
       await clock.advance(200_000);
@@ -319,8 +284,7 @@ describe('silence', () => {
     expect(listener.seen).toHaveLength(3);
   });
 
-  it('of a token endpoint times out too', async () => {
-    const listener = await startListener();
+  it('of a token endpoint times out too', async ({ listener }) => {
     const clock = createManualClock();
     listener.alwaysToken(stayMute());
     const client = clientOf(listener, {
@@ -343,8 +307,7 @@ async function clientIsKnown(client: ReturnType<typeof clientOf>, listener: List
 describe('cancelling', () => {
   const reason = new Error('ctrl-c');
 
-  it('is prompt before headers, and closes the connection', async () => {
-    const listener = await startListener();
+  it('is prompt before headers, and closes the connection', async ({ listener }) => {
     let closed: Promise<unknown> = Promise.resolve();
     listener.always((response) => {
       closed = once(response, 'close');
@@ -357,14 +320,12 @@ describe('cancelling', () => {
     await closed;
   });
 
-  it('is prompt within a body', async () => {
-    const listener = await startListener();
+  it('is prompt within a body', async ({ listener }) => {
     listener.always((response) => response.writeHead(200, GOOD_HEADERS).write('one'));
     const controller = new AbortController();
     const client = clientOf(listener);
     const failed = errorOf(
-      client.exchange(
-        () => PAGE,
+      client.read(
         async ({ body }) => {
           for await (const _ of body) controller.abort(reason);
         },
@@ -375,8 +336,7 @@ describe('cancelling', () => {
     expect(listener.seen).toHaveLength(1);
   });
 
-  it('is prompt between attempts', async () => {
-    const listener = await startListener();
+  it('is prompt between attempts', async ({ listener }) => {
     const clock = createManualClock();
     listener.always(refuse(503, 'later', { 'retry-after': '77' }));
     const controller = new AbortController();
@@ -387,8 +347,7 @@ describe('cancelling', () => {
     expect(clock.sleeping()).toEqual([]);
   });
 
-  it('is prompt while waiting for the cap', async () => {
-    const listener = await startListener();
+  it('is prompt while waiting for the cap', async ({ listener }) => {
     listener.always(stayMute());
     const client = clientOf(listener, { maxConcurrency: 1 });
     const busy = errorOf(client.readAll(PAGE));
@@ -401,8 +360,7 @@ describe('cancelling', () => {
     expect(await busy).toMatchObject({ name: 'CancelledError' });
   });
 
-  it('is not taken for an answer when it falls into an error body', async () => {
-    const listener = await startListener();
+  it('is not taken for an answer when it falls into an error body', async ({ listener }) => {
     const controller = new AbortController();
     listener.always((response) => response.writeHead(404).write('{"error":'));
     const stats = {
@@ -418,8 +376,7 @@ describe('cancelling', () => {
     expect(await failed).toMatchObject({ name: 'CancelledError' });
   });
 
-  it('leaves no listener on the signal of a call that is over', async () => {
-    const listener = await startListener();
+  it('leaves no listener on the signal of a call that is over', async ({ listener }) => {
     listener.script(refuse(500), breakOff(Buffer.from('x')));
     const controller = new AbortController();
     const client = clientOf(listener);
@@ -429,23 +386,16 @@ describe('cancelling', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });
 
-  it('before the call sends nothing', async () => {
-    const listener = await startListener();
+  it('before the call sends nothing', async ({ listener }) => {
     const failed = errorOf(clientOf(listener).readAll(PAGE, { signal: AbortSignal.abort(reason) }));
     expect(await failed).toMatchObject({ name: 'CancelledError' });
     expect(listener.seenTokens).toHaveLength(0);
   });
 
-  it('by closing the client ends what is under way, also the token request', async () => {
-    const listener = await startListener();
+  it('by closing the client ends what is under way, also the token request', async ({ listener }) => {
     listener.alwaysToken(stayMute());
     const client = clientOf(listener);
-    const failed = errorOf(
-      client.exchange(
-        () => PAGE,
-        ({ body }) => textOf(body),
-      ),
-    );
+    const failed = errorOf(client.read(({ body }) => textOf(body)));
     await listener.untilTokensSeen(1);
     await client.close();
     expect(await failed).toMatchObject({ name: 'CancelledError' });
@@ -530,8 +480,7 @@ describe('a host that was never reached', () => {
     expect(seconds).toBeGreaterThan(30);
   });
 
-  it('is another matter than one that goes away', async () => {
-    const listener = await startListener();
+  it('is another matter than one that goes away', async ({ listener }) => {
     const client = clientOf(listener, { failFast: true, ...twice });
     await client.readAll(PAGE);
     await listener.stop();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach } from 'vitest';
+import { afterEach, test } from 'vitest';
 import { type Clock, systemClock } from '../../../src/core/model/ports.ts';
 import type { QueryRequest, QueryResponse } from '../../../src/core/model/query.ts';
 import {
@@ -113,6 +113,9 @@ export async function startListener(): Promise<Listener> {
   };
 }
 
+/** A test with a listener of its own. */
+export const it = test.extend('listener', () => startListener());
+
 export const GOOD_HEADERS = { 'api-version': '2026-09-10', 'content-type': 'application/x-ndjson' };
 
 /** A good answer. */
@@ -156,21 +159,28 @@ export function issueToken(token: string): Handler {
       .end(JSON.stringify({ access_token: token }));
 }
 
+/** A token for each that is asked for, by its number. */
+export function issueEach(listener: Listener, tokenOf: (n: number) => string): void {
+  listener.alwaysToken((response, seen) => issueToken(tokenOf(listener.seenTokens.length))(response, seen));
+}
+
 /** An unsigned JWT with these claims: the client never checks signatures. */
 export function jwt(claims: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part(claims)}.sig`;
 }
 
-/** A client of a listener: no jitter (delays are 0), closed at the end of the test. */
 /** A client that also reads whole answers, as tests want them. */
 export interface TestClient extends QueryClient {
+  /** Asks for PAGE. */
+  read<T>(consume: (answer: QueryResponse) => Promise<T>, options?: ExchangeOptions): Promise<T>;
   readAll(
     request: QueryRequest,
     options?: ExchangeOptions,
   ): Promise<Omit<QueryResponse, 'body'> & { readonly bytes: Uint8Array }>;
 }
 
+/** A client of a listener: no jitter (delays are 0), closed at the end of the test. */
 export function clientOf(
   listener: Pick<Listener, 'baseUrl' | 'authUrl'>,
   options: Partial<ClientOptions> & { readonly maxConcurrency?: number } = {},
@@ -200,7 +210,9 @@ export function clientOf(
       },
       callOptions,
     );
-  return { ...client, readAll };
+  const read: TestClient['read'] = (consume, callOptions) =>
+    client.exchange(() => PAGE, consume, callOptions);
+  return { ...client, readAll, read };
 }
 
 export const PAGE: QueryRequest = {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { systemClock } from '../../../src/core/model/ports.ts';
 import { createConcurrencyLimit } from '../../../src/source/fetch/concurrency-limit.ts';
 import { createRateLimit } from '../../../src/source/fetch/rate-limit.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { answer, clientOf, errorOf, GOOD_HEADERS, PAGE, refuse, startListener, textOf } from './listener.ts';
+import { answer, clientOf, errorOf, GOOD_HEADERS, it, PAGE, refuse, textOf } from './listener.ts';
 
 /** Bodies end once the concurrency limit is used in full, and some turns later, so that one request too many would be seen. */
 async function endAfterAWhile(waiting: (() => void)[]): Promise<void> {
@@ -12,8 +12,7 @@ async function endAfterAWhile(waiting: (() => void)[]): Promise<void> {
 }
 
 describe('the cap', () => {
-  it('is never exceeded at the service, over several clients, and is used in full', async () => {
-    const listener = await startListener();
+  it('is never exceeded at the service, over several clients, and is used in full', async ({ listener }) => {
     let most = 0;
     const waiting: (() => void)[] = [];
     listener.always((response) => {
@@ -33,29 +32,21 @@ describe('the cap', () => {
     expect(most).toBe(3);
   });
 
-  it('is not held while the consumer works after the body', async () => {
-    const listener = await startListener();
+  it('is not held while the consumer works after the body', async ({ listener }) => {
     listener.always(answer('ok'));
     const client = clientOf(listener, { maxConcurrency: 1 });
-    let finish = () => {};
-    const working = new Promise<void>((resolve) => {
-      finish = resolve;
+    const { promise: working, resolve: finish } = Promise.withResolvers<void>();
+    const slow = client.read(async ({ body }) => {
+      await textOf(body);
+      await working;
     });
-    const slow = client.exchange(
-      () => PAGE,
-      async ({ body }) => {
-        await textOf(body);
-        await working;
-      },
-    );
     await client.readAll(PAGE);
     finish();
     await slow;
     expect(listener.seen).toHaveLength(2);
   });
 
-  it('is given back by every kind of failure', async () => {
-    const listener = await startListener();
+  it('is given back by every kind of failure', async ({ listener }) => {
     listener.script(
       refuse(404),
       (response) => response.socket?.destroy(),
@@ -67,21 +58,12 @@ describe('the cap', () => {
       maxConcurrency: 1,
       limits: { maxPageBytes: 3, retry: { maxAttempts: 1 } },
     });
-    for (let i = 0; i < 5; i++)
-      await errorOf(
-        client.exchange(
-          () => PAGE,
-          ({ body }) => textOf(body),
-        ),
-      );
+    for (let i = 0; i < 5; i++) await errorOf(client.read(({ body }) => textOf(body)));
     const thrown = new TypeError('a defect');
     const error = await errorOf(
-      client.exchange(
-        () => PAGE,
-        async () => {
-          throw thrown;
-        },
-      ),
+      client.read(async () => {
+        throw thrown;
+      }),
     );
     expect(error).toBe(thrown);
     listener.always(answer('ok'));
@@ -90,8 +72,7 @@ describe('the cap', () => {
 });
 
 describe('a storm of 429', () => {
-  it('costs no attempt, lowers the cap, and everyone gets through', async () => {
-    const listener = await startListener();
+  it('costs no attempt, lowers the cap, and everyone gets through', async ({ listener }) => {
     const clock = createManualClock();
     const rateLimit = createRateLimit({ clock });
     const concurrencyLimit = createConcurrencyLimit({ limit: 8, rateLimit, clock });
@@ -124,8 +105,7 @@ describe('a storm of 429', () => {
     expect(concurrencyLimit.current).toBeLessThan(8);
   });
 
-  it('with Retry-After keeps everyone from asking until then', async () => {
-    const listener = await startListener();
+  it('with Retry-After keeps everyone from asking until then', async ({ listener }) => {
     const clock = createManualClock();
     const askedAt: number[] = [];
     listener.script((response, seen) => refuse(429, 'wait', { 'retry-after': '30' })(response, seen));
@@ -144,8 +124,7 @@ describe('a storm of 429', () => {
     expect(askedAt).toEqual([30_000, 30_000, 30_000]);
   });
 
-  it('without end is given up in the end as RateLimitedError', async () => {
-    const listener = await startListener();
+  it('without end is given up in the end as RateLimitedError', async ({ listener }) => {
     const clock = createManualClock();
     listener.always(refuse(429, 'too many', { 'retry-after': '60' }));
     const client = clientOf(listener, { clock, limits: { headersTimeoutMs: 1e9, idleTimeoutMs: 1e9 } });

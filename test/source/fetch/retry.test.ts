@@ -28,12 +28,7 @@ describe('decideRetry', () => {
   );
 
   it.each([
-    'connection-failed',
-    'body-broken',
-    'idle-timeout',
-    'headers-timeout',
-    'host-unknown',
-    'any-other',
+    ...'connection-failed body-broken idle-timeout headers-timeout host-unknown any-other'.split(' '),
   ])('tries again after %s', (code) => {
     expect(decideRetry({ code }, FIRST, NOW, half)).toEqual({ retry: true, delayMs: 250 });
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createConcurrencyLimit } from '../../../src/source/fetch/concurrency-limit.ts';
 import { lifetimeOf } from '../../../src/source/fetch/token-request.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -7,20 +7,20 @@ import {
   clientOf,
   errorOf,
   type Handler,
+  issueEach,
   issueToken,
+  it,
   jwt,
   type Listener,
   PAGE,
   refuse,
-  startListener,
 } from './listener.ts';
 
 const bearer = (listener: Listener) =>
   listener.seen.map(({ headers }) => headers.authorization?.slice('Bearer '.length));
 
 describe('the token endpoint', () => {
-  it('is asked with Basic credentials as they are, first', async () => {
-    const listener = await startListener();
+  it('is asked with Basic credentials as they are, first', async ({ listener }) => {
     const client = clientOf(listener, { clientId: 'a b', clientSecret: 'ö%+é/c:=' });
     await client.readAll(PAGE);
     const [seen] = listener.seenTokens;
@@ -35,16 +35,14 @@ describe('the token endpoint', () => {
     expect(bearer(listener)).toEqual(['token-1']);
   });
 
-  it('is asked once for many callers that wait', async () => {
-    const listener = await startListener();
+  it('is asked once for many callers that wait', async ({ listener }) => {
     const client = clientOf(listener);
     await Promise.all(Array.from({ length: 20 }, () => client.readAll(PAGE)));
     expect(listener.seenTokens).toHaveLength(1);
     expect(listener.seen).toHaveLength(20);
   });
 
-  it('goes on for the others when one waiting caller aborts', async () => {
-    const listener = await startListener();
+  it('goes on for the others when one waiting caller aborts', async ({ listener }) => {
     let release = () => {};
     listener.scriptTokens((response, seen) => {
       release = () => issueToken('token-1')(response, seen);
@@ -61,33 +59,30 @@ describe('the token endpoint', () => {
     expect([listener.seenTokens.length, listener.seen.length]).toEqual([1, 1]);
   });
 
-  it.each([400, 401, 403])('that answers %i refuses the credentials for good', async (status) => {
-    const listener = await startListener();
-    listener.alwaysToken(refuse(status, 'wrong a-secret-of-ours'));
-    const error = await errorOf(clientOf(listener).readAll(PAGE));
-    expect(error).toMatchObject({ name: 'FatalError', code: 'credentials-refused' });
-    for (const word of [
-      'QUERY_CLIENT_ID',
-      'QUERY_CLIENT_SECRET',
-      'QUERY_AUTH_URL',
-      'regenerated',
-      `${status}`,
-    ])
-      expect(error.message).toContain(word);
-    expect(`${error.message} ${(error.cause as Error).message}`).not.toContain('a-secret-of-ours');
-    expect([listener.seenTokens.length, listener.seen.length]).toEqual([1, 0]);
-  });
+  it.for([400, 401, 403])(
+    'that answers %i refuses the credentials for good',
+    async (status, { listener }) => {
+      listener.alwaysToken(refuse(status, 'wrong a-secret-of-ours'));
+      const error = await errorOf(clientOf(listener).readAll(PAGE));
+      expect(error).toMatchObject({ name: 'FatalError', code: 'credentials-refused' });
+      for (const word of [
+        `${status}`,
+        ...'QUERY_CLIENT_ID QUERY_CLIENT_SECRET QUERY_AUTH_URL regenerated'.split(' '),
+      ])
+        expect(error.message).toContain(word);
+      expect(`${error.message} ${(error.cause as Error).message}`).not.toContain('a-secret-of-ours');
+      expect([listener.seenTokens.length, listener.seen.length]).toEqual([1, 0]);
+    },
+  );
 
-  it.each([404, 405, 204])('that answers %i is the wrong one', async (status) => {
-    const listener = await startListener();
+  it.for([404, 405, 204])('that answers %i is the wrong one', async (status, { listener }) => {
     listener.alwaysToken(refuse(status));
     const error = await errorOf(clientOf(listener).readAll(PAGE));
     expect(error).toMatchObject({ name: 'FatalError', code: 'token-endpoint-wrong' });
     expect(error.message).toContain('QUERY_AUTH_URL');
   });
 
-  it('is asked again after 429, 5xx and resets', async () => {
-    const listener = await startListener();
+  it('is asked again after 429, 5xx and resets', async ({ listener }) => {
     listener.scriptTokens(refuse(500), refuse(429), refuse(503), (response) =>
       response.socket?.resetAndDestroy(),
     );
@@ -97,8 +92,7 @@ describe('the token endpoint', () => {
     expect(client.stats).toMatchObject({ requests: 1, retries: 0, rateLimited: 0 });
   });
 
-  it('that refused is not asked again at once by whoever comes next', async () => {
-    const listener = await startListener();
+  it('that refused is not asked again at once by whoever comes next', async ({ listener }) => {
     listener.alwaysToken(refuse(401));
     const clock = createManualClock();
     const client = clientOf(listener, { clock });
@@ -110,8 +104,7 @@ describe('the token endpoint', () => {
     expect(listener.seenTokens).toHaveLength(2);
   });
 
-  it('that stays in trouble ends a call as retriable', async () => {
-    const listener = await startListener();
+  it('that stays in trouble ends a call as retriable', async ({ listener }) => {
     listener.alwaysToken(refuse(500));
     const error = await errorOf(clientOf(listener, { limits: { retry: { maxAttempts: 3 } } }).readAll(PAGE));
     expect(error).toMatchObject({ name: 'RetriableError', code: 'server-error' });
@@ -119,13 +112,12 @@ describe('the token endpoint', () => {
     expect(listener.seenTokens).toHaveLength(3);
   });
 
-  it.each([
+  it.for([
     ['no JSON', '<html>'],
     ['no token', '{"token_type":"bearer"}'],
     ['null', 'null'],
     ['a token with a line break', '{"access_token":"a\\r\\nx-evil: 1"}'],
-  ])('that answers 200 with %s is refused', async (_, body) => {
-    const listener = await startListener();
+  ] as const)('that answers 200 with %s is refused', async ([, body], { listener }) => {
     listener.alwaysToken(answer(body));
     expect(await errorOf(clientOf(listener).readAll(PAGE))).toMatchObject({
       name: 'FatalError',
@@ -133,8 +125,7 @@ describe('the token endpoint', () => {
     });
   });
 
-  it('counts for the pace but not for the cap', async () => {
-    const listener = await startListener();
+  it('counts for the pace but not for the cap', async ({ listener }) => {
     let turns = 0;
     let leases = 0;
     const client = clientOf(listener, {
@@ -152,18 +143,16 @@ describe('the token endpoint', () => {
 });
 
 describe('a token', () => {
-  it('is renewed early, in the background, and in time by its own lifetime whatever our wall clock says', async () => {
-    const listener = await startListener();
+  it('is renewed early, in the background, and in time by its own lifetime whatever our wall clock says', async ({
+    listener,
+  }) => {
     const clock = createManualClock(Date.UTC(2031, 0, 1));
-    let issued = 0;
-    listener.alwaysToken((response, seen) =>
-      issueToken(jwt({ iat: 1_000, exp: 1_600, n: ++issued }))(response, seen),
-    );
+    issueEach(listener, (n) => jwt({ iat: 1_000, exp: 1_600, n }));
     const client = clientOf(listener, { clock });
     await client.readAll(PAGE);
     await clock.advance(479_000);
     await client.readAll(PAGE);
-    expect(issued).toBe(1);
+    expect(listener.seenTokens).toHaveLength(1);
     await clock.advance(1_000);
     await client.readAll(PAGE);
     await listener.untilTokensSeen(2);
@@ -171,12 +160,11 @@ describe('a token', () => {
     expect(tokens[2]).toBe(tokens[0]);
     await clock.advance(120_000);
     await client.readAll(PAGE);
-    expect(issued).toBe(2);
+    expect(listener.seenTokens).toHaveLength(2);
     expect(bearer(listener)[3]).not.toBe(tokens[0]);
   });
 
-  it('goes on working while its early renewal fails', async () => {
-    const listener = await startListener();
+  it('goes on working while its early renewal fails', async ({ listener }) => {
     const clock = createManualClock();
     listener.alwaysToken(issueToken(jwt({ iat: 0, exp: 600 })));
     const client = clientOf(listener, { clock });
@@ -192,11 +180,11 @@ describe('a token', () => {
     expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
   });
 
-  it('that has worked and is refused in mid-run is renewed, at no cost of an attempt', async () => {
-    const listener = await startListener();
+  it('that has worked and is refused in mid-run is renewed, at no cost of an attempt', async ({
+    listener,
+  }) => {
     let valid = 1;
-    let issued = 0;
-    listener.alwaysToken((response, seen) => issueToken(`token-${++issued}`)(response, seen));
+    issueEach(listener, (n) => `token-${n}`);
     listener.always((response, seen) => {
       const good = seen.headers.authorization === `Bearer token-${valid}`;
       (good ? answer('ok') : refuse(401, 'expired'))(response, seen);
@@ -204,19 +192,17 @@ describe('a token', () => {
     const client = clientOf(listener, { limits: { retry: { maxAttempts: 1 } } });
     for (; valid <= 5; valid++)
       await Promise.all([client.readAll(PAGE), client.readAll(PAGE), client.readAll(PAGE)]);
-    expect(issued).toBe(5);
+    expect(listener.seenTokens).toHaveLength(5);
   });
 
-  it('that never worked and is refused is fatal at once', async () => {
-    const listener = await startListener();
+  it('that never worked and is refused is fatal at once', async ({ listener }) => {
     listener.always(refuse(401, 'no'));
     const error = await errorOf(clientOf(listener).readAll(PAGE));
     expect(error).toMatchObject({ name: 'FatalError', code: 'credentials-refused' });
     expect([listener.seenTokens.length, listener.seen.length]).toEqual([1, 1]);
   });
 
-  it('that follows a revoked one and is refused is fatal too', async () => {
-    const listener = await startListener();
+  it('that follows a revoked one and is refused is fatal too', async ({ listener }) => {
     const client = clientOf(listener);
     await client.readAll(PAGE);
     listener.always(refuse(401, 'no'));
@@ -225,8 +211,7 @@ describe('a token', () => {
     expect(bearer(listener)).toEqual(['token-1', 'token-1', 'token-2']);
   });
 
-  it('works when it got any other answer than 401', async () => {
-    const listener = await startListener();
+  it('works when it got any other answer than 401', async ({ listener }) => {
     listener.script(refuse(404), refuse(401));
     const client = clientOf(listener);
     await errorOf(client.readAll(PAGE));
@@ -234,10 +219,8 @@ describe('a token', () => {
     expect(listener.seenTokens).toHaveLength(2);
   });
 
-  it('is not renewed for ever for a call that alone is refused', async () => {
-    const listener = await startListener();
-    let issued = 0;
-    listener.alwaysToken((response, seen) => issueToken(`token-${++issued}`)(response, seen));
+  it('is not renewed for ever for a call that alone is refused', async ({ listener }) => {
+    issueEach(listener, (n) => `token-${n}`);
     const forbidden = { ...PAGE, expressions: ['flat/IMO1/forbidden'] };
     const client = clientOf(listener);
     const others: Promise<unknown>[] = [];
@@ -248,7 +231,7 @@ describe('a token', () => {
     });
     expect(await errorOf(client.readAll(forbidden))).toMatchObject({ name: 'HttpStatusError', status: 401 });
     await Promise.all(others);
-    expect(issued).toBe(3);
+    expect(listener.seenTokens).toHaveLength(3);
   });
 });
 
@@ -281,30 +264,28 @@ function gatedRateLimit() {
 describe('a token and the wait in line', () => {
   const MINUTE = { iat: 0, exp: 60 };
 
-  it('is taken after the wait, and renewed where it expired there, though every slot is held', async () => {
-    const listener = await startListener();
+  it('is taken after the wait, and renewed where it expired there, though every slot is held', async ({
+    listener,
+  }) => {
     const clock = createManualClock();
     const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
-    let issued = 0;
-    listener.alwaysToken((response, seen) => issueToken(jwt({ ...MINUTE, n: ++issued }))(response, seen));
+    issueEach(listener, (n) => jwt({ ...MINUTE, n }));
     const client = clientOf(listener, { clock, rateLimit, maxConcurrency: 1 });
     const call = client.readAll(PAGE);
     await letOneGo();
     await untilWaiting();
-    expect(issued).toBe(1);
+    expect(listener.seenTokens).toHaveLength(1);
     await clock.advance(60_000);
     await letOneGo();
     await letOneGo();
     await call;
-    expect(issued).toBe(2);
+    expect(listener.seenTokens).toHaveLength(2);
     expect(bearer(listener)).toEqual([jwt({ ...MINUTE, n: 2 })]);
   });
 
-  it('is renewed where it would not outlive the sending', async () => {
-    const listener = await startListener();
+  it('is renewed where it would not outlive the sending', async ({ listener }) => {
     const clock = createManualClock();
-    let issued = 0;
-    listener.alwaysToken((response, seen) => issueToken(jwt({ ...MINUTE, n: ++issued }))(response, seen));
+    issueEach(listener, (n) => jwt({ ...MINUTE, n }));
     const client = clientOf(listener, { clock });
     await client.readAll(PAGE);
     await clock.advance(59_000);
@@ -312,8 +293,7 @@ describe('a token and the wait in line', () => {
     expect(bearer(listener)[1]).toBe(jwt({ ...MINUTE, n: 2 }));
   });
 
-  it('lives from when it was asked for, however long its answer takes', async () => {
-    const listener = await startListener();
+  it('lives from when it was asked for, however long its answer takes', async ({ listener }) => {
     const clock = createManualClock();
     let issued = 0;
     listener.alwaysToken(async (response, seen) => {
@@ -327,8 +307,7 @@ describe('a token and the wait in line', () => {
     expect(bearer(listener)).toEqual([1, 2].map((n) => jwt({ ...MINUTE, n })));
   });
 
-  it('is not refused by a 401 that came after it had expired', async () => {
-    const listener = await startListener();
+  it('is not refused by a 401 that came after it had expired', async ({ listener }) => {
     const clock = createManualClock();
     listener.alwaysToken(issueToken(jwt(MINUTE)));
     listener.script((response, seen) => clock.advance(61_000).then(() => refuse(401)(response, seen)));
@@ -336,8 +315,9 @@ describe('a token and the wait in line', () => {
     expect([listener.seenTokens.length, listener.seen.length]).toEqual([2, 2]);
   });
 
-  it('that always expires before it is looked at ends a call as retriable, not as refused credentials', async () => {
-    const listener = await startListener();
+  it('that always expires before it is looked at ends a call as retriable, not as refused credentials', async ({
+    listener,
+  }) => {
     const clock = createManualClock();
     listener.alwaysToken(issueToken(jwt(MINUTE)));
     listener.always((response, seen) => clock.advance(61_000).then(() => refuse(401)(response, seen)));
@@ -349,12 +329,10 @@ describe('a token and the wait in line', () => {
     expect(listener.seen).toHaveLength(3);
   });
 
-  it('that was kept unused for a while is renewed when it is refused', async () => {
-    const listener = await startListener();
+  it('that was kept unused for a while is renewed when it is refused', async ({ listener }) => {
     const clock = createManualClock();
     const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
-    let issued = 0;
-    listener.alwaysToken((response, seen) => issueToken(`opaque-${++issued}`)(response, seen));
+    issueEach(listener, (n) => `opaque-${n}`);
     listener.script(refuse(401));
     const client = clientOf(listener, { clock, rateLimit });
     const call = client.readAll(PAGE);
@@ -367,8 +345,7 @@ describe('a token and the wait in line', () => {
     expect(bearer(listener)).toEqual(['opaque-1', 'opaque-2']);
   });
 
-  it('that does not come holds a slot for half a minute at most', async () => {
-    const listener = await startListener();
+  it('that does not come holds a slot for half a minute at most', async ({ listener }) => {
     const clock = createManualClock();
     const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
     const concurrencyLimit = createConcurrencyLimit({ limit: 1, rateLimit, clock });
@@ -418,10 +395,9 @@ const accepting =
   };
 
 describe('credentials that percent-encoding changes', () => {
-  it.each([400, 401])(
+  it.for([400, 401])(
     'are sent encoded once a %i has refused the plain ones, and stay so',
-    async (status) => {
-      const listener = await startListener();
+    async (status, { listener }) => {
       listener.alwaysToken(accepting(ENCODED, status));
       const clock = createManualClock();
       const client = clientOf(listener, { ...ODD, clock });
@@ -435,8 +411,9 @@ describe('credentials that percent-encoding changes', () => {
     },
   );
 
-  it('are sent plain alone where that works, and refused without another guess once they are revoked', async () => {
-    const listener = await startListener();
+  it('are sent plain alone where that works, and refused without another guess once they are revoked', async ({
+    listener,
+  }) => {
     listener.alwaysToken(accepting(PLAIN));
     const clock = createManualClock();
     const client = clientOf(listener, { ...ODD, clock });
@@ -447,8 +424,9 @@ describe('credentials that percent-encoding changes', () => {
     expect(credentials(listener)).toEqual([PLAIN, PLAIN]);
   });
 
-  it('fail twice once, and then by turns, so that nobody is locked out sooner for having two forms', async () => {
-    const listener = await startListener();
+  it('fail twice once, and then by turns, so that nobody is locked out sooner for having two forms', async ({
+    listener,
+  }) => {
     listener.alwaysToken(refuse(401));
     const clock = createManualClock();
     const client = clientOf(listener, { ...ODD, clock });
@@ -463,8 +441,7 @@ describe('credentials that percent-encoding changes', () => {
     await client.readAll(PAGE);
   });
 
-  it('are not sent plain again for a time-out of the encoded ones', async () => {
-    const listener = await startListener();
+  it('are not sent plain again for a time-out of the encoded ones', async ({ listener }) => {
     listener.scriptTokens(refuse(401), refuse(503));
     listener.alwaysToken(accepting(ENCODED));
     const client = clientOf(listener, { ...ODD, limits: { retry: { maxAttempts: 1 } } });
@@ -473,8 +450,7 @@ describe('credentials that percent-encoding changes', () => {
     expect(credentials(listener)).toEqual([PLAIN, ENCODED, ENCODED]);
   });
 
-  it('say in the refusal that both forms were tried, and show neither', async () => {
-    const listener = await startListener();
+  it('say in the refusal that both forms were tried, and show neither', async ({ listener }) => {
     listener.alwaysToken((response, seen) =>
       refuse(401, `${ENCODED} ${PLAIN} ${seen.headers.authorization}`)(response, seen),
     );
@@ -485,23 +461,20 @@ describe('credentials that percent-encoding changes', () => {
       expect(text).not.toContain(secret);
   });
 
-  it.each([403, 404])('are not tried encoded after a %i', async (status) => {
-    const listener = await startListener();
+  it.for([403, 404])('are not tried encoded after a %i', async (status, { listener }) => {
     listener.alwaysToken(refuse(status));
     await errorOf(clientOf(listener, ODD).readAll(PAGE));
     expect(credentials(listener)).toEqual([PLAIN]);
   });
 
-  it('are others than those that it leaves as they are, which are sent once', async () => {
-    const listener = await startListener();
+  it('are others than those that it leaves as they are, which are sent once', async ({ listener }) => {
     listener.alwaysToken(refuse(401));
     await errorOf(clientOf(listener, { clientSecret: "Az09-._~!*'()" }).readAll(PAGE));
     expect(credentials(listener)).toEqual(["client-7:Az09-._~!*'()"]);
   });
 });
 
-it('a refusal by RFC 6749 is told with code and description', async () => {
-  const listener = await startListener();
+it('a refusal by RFC 6749 is told with code and description', async ({ listener }) => {
   const body = JSON.stringify({ error: 'invalid_client', error_description: 'the client is suspended' });
   listener.alwaysToken((response) =>
     response.writeHead(401, { 'content-type': 'application/json' }).end(body),
@@ -510,8 +483,7 @@ it('a refusal by RFC 6749 is told with code and description', async () => {
   expect((cause as Error).message).toContain('invalid_client: the client is suspended');
 });
 
-it('an opaque token is renewed by what the endpoint says of its life', async () => {
-  const listener = await startListener();
+it('an opaque token is renewed by what the endpoint says of its life', async ({ listener }) => {
   const clock = createManualClock();
   let issued = 0;
   listener.alwaysToken((response) =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readTraceContext } from '../../../src/core/model/tracing.ts';
 import { createLog } from '../../../src/runtime/log.ts';
 import { idHeaders, withoutRequestIds } from '../../../src/source/fetch/address.ts';
-import { answer, clientOf, errorOf, PAGE, refuse, startListener } from './listener.ts';
+import { answer, clientOf, errorOf, it, PAGE, refuse } from './listener.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';
@@ -19,8 +19,9 @@ function keepLog() {
 }
 
 describe('the id of a request', () => {
-  it('is new for each try, and the same at the service, in the log and in the error', async () => {
-    const listener = await startListener();
+  it('is new for each try, and the same at the service, in the log and in the error', async ({
+    listener,
+  }) => {
     const { lines, log } = keepLog();
     listener.always(refuse(503));
     const client = clientOf(listener, { log, limits: { retry: { maxAttempts: 3 } } });
@@ -39,20 +40,16 @@ describe('the id of a request', () => {
     expect(ids).not.toContain(listener.seenTokens[0]!.headers['x-request-id']);
   });
 
-  it('is in the lines that are logged while its answer is read, and in no other', async () => {
-    const listener = await startListener();
+  it('is in the lines that are logged while its answer is read, and in no other', async ({ listener }) => {
     const { lines, log } = keepLog();
     const client = clientOf(listener, { log });
     const asked = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
-        client.exchange(
-          () => PAGE,
-          async ({ body, requestId }) => {
-            for await (const _ of body);
-            log.info({ n }, 'read');
-            return requestId;
-          },
-        ),
+        client.read(async ({ body, requestId }) => {
+          for await (const _ of body);
+          log.info({ n }, 'read');
+          return requestId;
+        }),
       ),
     );
     log.info({}, 'after');
@@ -62,8 +59,7 @@ describe('the id of a request', () => {
     expect(lines.at(-1)).not.toHaveProperty('requestId');
   });
 
-  it('names a token that was refused, and an answer that broke off', async () => {
-    const listener = await startListener();
+  it('names a token that was refused, and an answer that broke off', async ({ listener }) => {
     listener.scriptTokens(refuse(401));
     const refused = await errorOf(clientOf(listener).readAll(PAGE));
     expect(refused.message).toContain(
@@ -76,8 +72,7 @@ describe('the id of a request', () => {
 });
 
 describe('a trace that somebody began', () => {
-  it('goes on with a new span for every request', async () => {
-    const listener = await startListener();
+  it('goes on with a new span for every request', async ({ listener }) => {
     const trace = readTraceContext({ TRACEPARENT: PARENT, TRACESTATE: 'vendor=1' });
     const client = clientOf(listener, { trace });
     await client.readAll(PAGE);
@@ -89,8 +84,7 @@ describe('a trace that somebody began', () => {
     expect(sent.map((headers) => headers.tracestate)).toEqual(['vendor=1', 'vendor=1', 'vendor=1']);
   });
 
-  it('is none without one', async () => {
-    const listener = await startListener();
+  it('is none without one', async ({ listener }) => {
     await clientOf(listener).readAll(PAGE);
     expect(listener.seen[0]!.headers).not.toHaveProperty('traceparent');
     expect(idHeaders('id', undefined)).toEqual({ 'x-request-id': 'id' });

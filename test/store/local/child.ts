@@ -2,7 +2,6 @@
  * A process of its own that writes to a local store. Arguments: a mode, the root, a key, then
  *   race NAME COUNT        says "ready", waits for a line, lets COUNT racers put, prints the winners as JSON
  *   overwrite BYTES        says "ready" after the first put, then goes on until it is killed; prints a failure
- *   churn ROUNDS           creates and removes an object that many times; prints "ok" or the error's code
  *   put BYTES              puts once; prints "ok" or the error's code
  *   stopped-put VERSION    stops itself (SIGSTOP) between comparing and renaming; prints whether it then replaced it
  *   stopped-part           says "ready" with an upload of one part that is kept in memory, waits for a line,
@@ -42,17 +41,6 @@ switch (mode) {
     } catch (error) {
       console.log(codeOf(error));
     }
-    break;
-  }
-  case 'churn': {
-    await ready();
-    const churn = async () => {
-      for (let round = 0; round < Number(rest[0]); round++) {
-        await store.putIfAbsent(key, Buffer.from('x'));
-        await store.remove(key);
-      }
-    };
-    console.log(await churn().then(() => 'ok', codeOf));
     break;
   }
   case 'put':

@@ -12,8 +12,8 @@ import {
 } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
-import { folderStateOf } from '../../../src/store/local/folder-state.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
+import { folderStateOf } from '../../../src/store/local/walk.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { describeStore } from '../conformance.ts';

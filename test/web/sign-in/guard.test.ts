@@ -1,70 +1,38 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../../src/core/model/index.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { WebAccess } from '../../../src/web/ports.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
-import { ACT_HEADERS, type ServedPage, servePage, signIn, type TestPagePorts } from '../../helpers/web.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
+import {
+  ACT_HEADERS,
+  askAsGiven,
+  type ServedPage,
+  servePage,
+  signIn,
+  type TestPagePorts,
+} from '../../helpers/web.ts';
 
 const READ = 'a password to look';
 const ACT = 'a password to act!';
 
-let folder: TempFolder;
-beforeAll(async () => {
-  folder = await newTempFolder();
-});
-afterAll(() => folder.remove());
-
 function serve(access: Partial<WebAccess> = {}, ports: Partial<TestPagePorts> = {}): Promise<ServedPage> {
-  return servePage({ store: createLocalStore(folder.path), jobs: [], ...ports }, access);
+  return servePage({ store: createMemoryStore(), jobs: [], ...ports }, access);
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
-/** Headers as they are given: `fetch` does not let one set Host or Origin. */
-function ask(
-  url: string,
-  { method = 'GET', headers = {}, body = '' }: { method?: string; headers?: object; body?: string } = {},
-): Promise<Answer> {
-  return new Promise((done, fail) => {
-    const request = httpRequest(
-      url,
-      { method, headers: { 'content-length': Buffer.byteLength(body), ...headers } },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () =>
-          done({
-            status: response.statusCode!,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    request.on('error', fail).end(body);
-  });
-}
-
-function codeIn({ text }: Answer): string {
+function codeIn({ text }: { readonly text: string }): string {
   return (JSON.parse(text) as { error: { code: string } }).error.code;
 }
 
 async function sessionOf(url: string, cookie = ''): Promise<unknown> {
-  return JSON.parse((await ask(`${url}/api/session`, { headers: { cookie } })).text);
+  return JSON.parse((await askAsGiven(`${url}/api/session`, { headers: { cookie } })).text);
 }
 
 /** The cookie that a browser keeps that was let in. */
 async function knownBrowser(url: string, password = READ): Promise<string> {
   const body = JSON.stringify({ name: 'Lin', password });
-  const { headers } = await ask(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+  const { headers } = await askAsGiven(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
   return (headers['set-cookie'] as string[])[1]!.split(';', 1)[0]!;
 }
 
@@ -76,7 +44,7 @@ const NOBODY = {
 test('where others can reach it and no password is set, the page says which setting to set', async () => {
   await using page = await serve({ host: '0.0.0.0', actPassword: ACT });
   for (const path of ['/', '/page/app.js', '/api/session', '/api/about', '/nothing']) {
-    const { status, text, headers } = await ask(page.url + path);
+    const { status, text, headers } = await askAsGiven(page.url + path);
     expect([status, headers['content-type']], path).toEqual([403, 'text/plain; charset=utf-8']);
     expect(text).toContain('WEB_READ_PASSWORD');
   }
@@ -86,7 +54,7 @@ test('open reading is for names of this machine: another that leads here is refu
   await using page = await serve();
   const port = new URL(page.url).port;
   for (const host of [`localhost:${port}`, '127.0.0.1', `[::1]:${port}`, '127.3.2.1:80', 'LOCALHOST'])
-    expect((await ask(`${page.url}/api/about`, { headers: { host } })).status, host).toBe(200);
+    expect((await askAsGiven(`${page.url}/api/about`, { headers: { host } })).status, host).toBe(200);
   const foreign = [
     'evil.example',
     `evil.example:${port}`,
@@ -96,7 +64,7 @@ test('open reading is for names of this machine: another that leads here is refu
   ];
   for (const host of [...foreign, 'localhost/x', '10.0.0.1', 'localhost:80:80']) {
     for (const path of ['/', '/page/app.js', '/api/about', '/api/session']) {
-      const answer = await ask(page.url + path, { headers: { host } });
+      const answer = await askAsGiven(page.url + path, { headers: { host } });
       expect(answer.status, `${host} ${path}`).toBe(403);
       expect([answer.status, codeIn(answer)], `${host} ${path}`).toEqual([403, 'host-refused']);
     }
@@ -116,21 +84,21 @@ test('open reading is for names of this machine: another that leads here is refu
     socket.destroy();
   }
   await using closed = await serve({ readPassword: READ });
-  expect((await ask(`${closed.url}/`, { headers: { host: 'vessels.example' } })).status).toBe(200);
+  expect((await askAsGiven(`${closed.url}/`, { headers: { host: 'vessels.example' } })).status).toBe(200);
 });
 
 test('with a password for reading nothing is told before it is given, but that it is needed', async () => {
   await using page = await serve({ readPassword: READ, actPassword: ACT });
   expect(await sessionOf(page.url)).toEqual(NOBODY);
   for (const path of ['/api/about', '/api/jobs/x/coverage', '/api/nothing', '/api/fleet']) {
-    const answer = await ask(page.url + path);
+    const answer = await askAsGiven(page.url + path);
     expect([answer.status, codeIn(answer)], path).toEqual([401, 'sign-in-needed']);
   }
   const cookie = await signIn(page.url, READ, 'Ada');
   const user = { name: 'Ada' };
   expect(await sessionOf(page.url, cookie)).toEqual({ ...NOBODY, user, mayRead: true, canSignOut: true });
-  expect((await ask(`${page.url}/api/about`, { headers: { cookie } })).status).toBe(200);
-  const other = await ask(`${page.url}/api/about`, { headers: { cookie: `a=b; ${cookie}; c="d"` } });
+  expect((await askAsGiven(`${page.url}/api/about`, { headers: { cookie } })).status).toBe(200);
+  const other = await askAsGiven(`${page.url}/api/about`, { headers: { cookie: `a=b; ${cookie}; c="d"` } });
   expect(other.status).toBe(200);
 });
 
@@ -139,7 +107,11 @@ test('the password for acting lets one read; the one for reading lets nobody act
   const [reader, actor] = [await signIn(page.url, READ), await signIn(page.url, ACT)];
   expect(await sessionOf(page.url, actor)).toMatchObject({ mayRead: true, mayAct: true });
   const act = (cookie: string) =>
-    ask(`${page.url}/api/nothing`, { method: 'POST', headers: { ...ACT_HEADERS, cookie }, body: '{}' });
+    askAsGiven(`${page.url}/api/nothing`, {
+      method: 'POST',
+      headers: { ...ACT_HEADERS, cookie },
+      body: '{}',
+    });
   expect(codeIn(await act(''))).toBe('sign-in-needed');
   expect([(await act(reader)).status, codeIn(await act(reader))]).toEqual([403, 'may-not-act']);
   // Who may act gets as far as the routes.
@@ -151,7 +123,7 @@ test('without a password for acting nobody acts', async () => {
   const cookie = await signIn(page.url, READ);
   expect(await sessionOf(page.url, cookie)).toMatchObject({ mayAct: false, canAct: false });
   const headers = { ...ACT_HEADERS, cookie };
-  const answer = await ask(`${page.url}/api/acts`, { method: 'POST', headers, body: '{}' });
+  const answer = await askAsGiven(`${page.url}/api/acts`, { method: 'POST', headers, body: '{}' });
   expect([answer.status, codeIn(answer)]).toEqual([403, 'acting-is-off']);
   await using open = await serve();
   expect(await sessionOf(open.url)).toEqual({
@@ -176,7 +148,9 @@ describe('a request of another site', () => {
       'a form that looks like JSON',
       { 'content-type': 'text/plain; application/json', 'x-vessel-export': 'act' },
     ],
+    ['a form of parts', { 'content-type': 'multipart/form-data; boundary=x', 'x-vessel-export': 'act' }],
     ['JSON without our header', { 'content-type': 'application/json' }],
+    ['our header with another word', { ...ACT_HEADERS, 'x-vessel-export': 'read' }],
     ['our header alone', { 'x-vessel-export': 'act' }],
     ['what the browser says is of another site', { ...ACT_HEADERS, 'sec-fetch-site': 'cross-site' }],
     ['what the browser says is of another port', { ...ACT_HEADERS, 'sec-fetch-site': 'same-site' }],
@@ -193,7 +167,7 @@ describe('a request of another site', () => {
     for (const path of ['/api/acts', '/api/session', '/api/session/end']) {
       for (const method of ['POST', 'DELETE', 'PUT', 'PATCH']) {
         const body = JSON.stringify({ name: 'Eve', password: ACT });
-        const answer = await ask(page.url + path, { method, headers: { ...headers, cookie }, body });
+        const answer = await askAsGiven(page.url + path, { method, headers: { ...headers, cookie }, body });
         expect([403, 415], `${method} ${path}`).toContain(answer.status);
         expect(answer.headers['set-cookie']).toBeUndefined();
         expect(answer.headers['access-control-allow-origin']).toBeUndefined();
@@ -204,16 +178,16 @@ describe('a request of another site', () => {
   test('reads nothing either, and a question before it (preflight) is not answered', async () => {
     const about = `${page.url}/api/about`;
     for (const site of ['cross-site', 'same-site'])
-      expect((await ask(about, { headers: { 'sec-fetch-site': site } })).status).toBe(403);
+      expect((await askAsGiven(about, { headers: { 'sec-fetch-site': site } })).status).toBe(403);
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST', cookie };
-    const answer = await ask(`${page.url}/api/acts`, { method: 'OPTIONS', headers });
+    const answer = await askAsGiven(`${page.url}/api/acts`, { method: 'OPTIONS', headers });
     expect(answer.status).toBe(403);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     // A link to it from elsewhere opens the page.
-    expect((await ask(page.url, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(200);
+    expect((await askAsGiven(page.url, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(200);
     // The page itself reads.
     const own = { 'sec-fetch-site': 'same-origin', origin: page.url };
-    expect((await ask(about, { headers: own })).status).toBe(200);
+    expect((await askAsGiven(about, { headers: own })).status).toBe(200);
   });
 });
 
@@ -283,7 +257,11 @@ describe('a cookie', () => {
     await using page = await serve({ readPassword: READ });
     const body = JSON.stringify({ name: 'Ada', password: READ });
     const begin = (headers: object) =>
-      ask(`${page.url}/api/session`, { method: 'POST', headers: { ...ACT_HEADERS, ...headers }, body });
+      askAsGiven(`${page.url}/api/session`, {
+        method: 'POST',
+        headers: { ...ACT_HEADERS, ...headers },
+        body,
+      });
     const plain = await begin({});
     expect(plain.headers['set-cookie']).toEqual([
       expect.stringMatching(
@@ -304,9 +282,13 @@ describe('a cookie', () => {
         /Secure/,
       );
     await using known = await serve({ readPassword: READ, isHttps: true });
-    const answer = await ask(`${known.url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+    const answer = await askAsGiven(`${known.url}/api/session`, {
+      method: 'POST',
+      headers: ACT_HEADERS,
+      body,
+    });
     expect(answer.headers['set-cookie']![0]).toMatch(/; Secure$/);
-    const end = await ask(`${page.url}/api/session/end`, {
+    const end = await askAsGiven(`${page.url}/api/session/end`, {
       method: 'POST',
       headers: ACT_HEADERS,
       body: '{}',
@@ -328,7 +310,7 @@ describe('who guesses', () => {
     const onLoginFailed = (outcome: string) => void outcomes.push(outcome);
     await using page = await serve({ readPassword: READ, actPassword: ACT, onLoginFailed }, { clock, log });
     const guess = (password: string, name = 'Ada') =>
-      ask(`${page.url}/api/session`, {
+      askAsGiven(`${page.url}/api/session`, {
         ...{ method: 'POST', headers: ACT_HEADERS },
         body: JSON.stringify({ name, password }),
       });
@@ -349,7 +331,7 @@ describe('who guesses', () => {
   describe('behind a proxy', () => {
     const isProxy = (address?: string) => address === '127.0.0.1';
     const attempt = (url: string, name: string, password: string, headers: object) =>
-      ask(`${url}/api/session`, {
+      askAsGiven(`${url}/api/session`, {
         ...{ method: 'POST', headers: { ...ACT_HEADERS, ...headers } },
         body: JSON.stringify({ name, password }),
       });
@@ -425,7 +407,11 @@ describe('who guesses', () => {
       JSON.stringify({ name: 'Ada', password: { length: 12 } }),
       JSON.stringify({ name: 'Ada', password: 'x'.repeat(100_000) }),
     ]) {
-      const answer = await ask(`${page.url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+      const answer = await askAsGiven(`${page.url}/api/session`, {
+        method: 'POST',
+        headers: ACT_HEADERS,
+        body,
+      });
       expect([answer.status, codeIn(answer)], body).toEqual([body.length > 100_000 ? 413 : 400, 'usage']);
     }
   });
@@ -435,7 +421,7 @@ test('what is told of lake and jobs holds no secret, and names stay what they ar
   const lakeUrl = 's3://user:hush-hush@bucket/prefix';
   const named = { name: 'a<b>', dataset: 'measurements' } as unknown as Job;
   await using page = await serve({ lakeUrl }, { jobs: [named] });
-  const { text, headers } = await ask(`${page.url}/api/about`);
+  const { text, headers } = await askAsGiven(`${page.url}/api/about`);
   expect(text).not.toContain('hush-hush');
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(JSON.parse(text)).toMatchObject({

@@ -1,21 +1,14 @@
 /** Signing in with one's own name, at a published OpenID provider and at ones that misbehave. */
 import type { RequestListener } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/core/model/index.ts';
-import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { SessionAnswer } from '../../../src/web/answers.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
 import { HeadlessBrowser, startProvider, type TestProvider } from '../../helpers/openid-provider.ts';
-import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { ACT_HEADERS, type ServedPage, servePage, type TestPagePorts } from '../../helpers/web.ts';
 
 const PEOPLE = { ada: ['crew'], grace: ['crew', 'office'], eve: ['guests'] };
-
-let folder: TempFolder;
-beforeAll(async () => {
-  folder = await newTempFolder();
-});
-afterAll(() => folder.remove());
 
 /** A page whose people are of the provider. */
 async function serve(provider: TestProvider, more: Partial<TestPagePorts> = {}) {
@@ -23,7 +16,7 @@ async function serve(provider: TestProvider, more: Partial<TestPagePorts> = {}) 
   const add = (fields: object, msg: string) => void lines.push({ ...fields, msg });
   const page: ServedPage = await servePage(
     {
-      ...{ store: createLocalStore(folder.path), jobs: [] },
+      ...{ store: createMemoryStore(), jobs: [] },
       ...{ log: { ...silentLog, info: add, warn: add }, ...more },
     },
     { named: { provider: provider.settings, readGroups: ['crew', 'office'], actGroups: ['office'] } },

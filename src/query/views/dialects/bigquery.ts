@@ -18,8 +18,6 @@ export const bigquery = views.dialectOf({
   urlFault: (url) => (/^gs:\/\//.test(url) ? undefined : 'gs://bucket/prefix'),
   types,
   position: (of, marker) => sql`STRPOS(${of}, ${marker})`,
-  from: (of, place) => sql`SUBSTR(${of}, ${place})`,
-  first: (of, length) => sql`SUBSTR(${of}, 1, ${length})`,
   json: (of, path) => sql`JSON_VALUE(${of}, ${literal(views.jsonPath(path))})`,
   micros: (instant) => sql`UNIX_MICROS(${instant})`,
   instant: (micros) => sql`TIMESTAMP_MICROS(${micros})`,

@@ -43,8 +43,6 @@ export const clickhouse = views.dialectOf({
     sql`Date`,
   ),
   position: (of, marker) => sql`position(${of}, ${marker})`,
-  from: (of, place) => sql`substring(${of}, ${place})`,
-  first: (of, length) => sql`substring(${of}, 1, ${length})`,
   // A member that is an object has no text here.
   json: (of, path) => sql`JSONExtractString(${member(of, path)})`,
   // Where there is no next one, lead() of what may be null is null, and else 0.

@@ -1,4 +1,3 @@
-import type { Dialect } from '../dialect.ts';
 import { bigquery } from './bigquery.ts';
 import { clickhouse } from './clickhouse.ts';
 import { duckdb } from './duckdb.ts';
@@ -7,14 +6,5 @@ import { snowflake } from './snowflake.ts';
 import { spark } from './spark.ts';
 import { athena, trino } from './trino.ts';
 
-export const DIALECTS = {
-  duckdb,
-  athena,
-  snowflake,
-  bigquery,
-  spark,
-  trino,
-  clickhouse,
-  fabric,
-} as const satisfies Record<string, Dialect>;
+export const DIALECTS = { duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric };
 export type DialectName = keyof typeof DIALECTS;

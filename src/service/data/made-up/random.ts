@@ -19,7 +19,6 @@ export function hashText(text: string, seed: number): number {
   return mix(h);
 }
 
-/** Uniform in [0, 1) from a hash. */
 export function unit(hash: number): number {
   return hash / 2 ** 32;
 }

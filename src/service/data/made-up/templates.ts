@@ -142,20 +142,18 @@ function parseValue(
     };
   }
   const [gain = 0, offset = 0, noise = 0, decimals = 0] = rest.split(' ').map((term) => parseTerm(term, x));
-  switch (kind) {
-    case 'flag':
-      return (voyage) => {
-        const at = driven(voyage);
-        return (builder, micros, code) => builder.appendJson(micros, code, String(at(micros) > gain));
-      };
-    case 'counter': {
-      const base = BigInt(rest.split(' ')[1] ?? 0);
-      return (voyage) => {
-        const at = driven(voyage);
-        return (builder, micros, code) =>
-          builder.appendLong(micros, code, base + BigInt(Math.floor(at(micros) * gain)));
-      };
-    }
+  if (kind === 'flag')
+    return (voyage) => {
+      const at = driven(voyage);
+      return (builder, micros, code) => builder.appendJson(micros, code, String(at(micros) > gain));
+    };
+  if (kind === 'counter') {
+    const base = BigInt(rest.split(' ')[1] ?? 0);
+    return (voyage) => {
+      const at = driven(voyage);
+      return (builder, micros, code) =>
+        builder.appendLong(micros, code, base + BigInt(Math.floor(at(micros) * gain)));
+    };
   }
   const scale = 10 ** decimals;
   return (voyage) => {

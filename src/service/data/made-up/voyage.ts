@@ -100,7 +100,6 @@ interface DriverLine {
   reader(): (micros: Micros) => number;
 }
 
-/** The conditions on board over time. */
 export class Voyage {
   readonly vessel: VesselParticulars;
   readonly trip: Trip;

@@ -80,7 +80,7 @@ export function holdSection(context, onDone) {
       const code = hold?.code ?? null;
       if (before !== undefined && before !== code)
         context.announce(
-          code === null ? 'The hold is over: the queue goes on.' : `The queue is on hold: ${code}.`,
+          code === null ? 'The hold is over: the queue continues.' : `The queue is on hold: ${code}.`,
         );
       before = code;
     },
