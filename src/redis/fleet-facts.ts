@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
-import { readFact, readProcessFacts } from './fleet-shapes.ts';
+import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
 import { fleetLookScript, fleetReportScript } from './lua/fleet-facts.ts';
 import { REDIS_NOW } from './lua/members.ts';
 import { SHARED_TIMES } from './shared-limit.ts';
@@ -110,7 +110,7 @@ export async function lookAtFleet(
   };
   const keys = [...factKeys(prefix), ...limitKeys(prefix, limits)];
   const text = await connection.run(fleetLookScript(redisNow), keys, [JSON.stringify(want)]);
-  const { nowMs, processes, requests, facts, cap, pace } = JSON.parse(String(text)) as LookAnswer;
+  const { nowMs, processes, requests, facts, cap, pace } = readLook(String(text));
   return {
     nowMs,
     processes: Object.values(processes).flatMap(({ agoMs, text }) => {

@@ -120,3 +120,5 @@ export interface LookAnswer {
   };
   readonly pace: LimitSeen & { readonly rate?: number };
 }
+
+export const readLook = (text: string): LookAnswer => JSON.parse(text);

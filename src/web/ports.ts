@@ -1,8 +1,8 @@
 /** What the page is made of: the lake, and where there is one the fleet. */
 import type { ApiVersion, Clock, Job, Log, ProcessId } from '../core/model/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import type { ProviderSettings } from '../runtime/config/derived-settings.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { ProviderSettings } from './sign-in/openid.ts';
 
 export interface WebPorts {
   readonly store: ObjectStore;

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { vi } from 'vitest';
-import type { ProviderSettings } from '../../src/runtime/config/derived-settings.ts';
+import type { ProviderSettings } from '../../src/web/sign-in/openid.ts';
 
 const CLIENT = { clientId: 'the page', clientSecret: 'a secret of the page & 100%' };
 const CLAIMS = ['preferred_username', 'groups'];

@@ -3,7 +3,6 @@ import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
-import type { WebhookSettings } from '../../runtime/config/derived-settings.ts';
 import type { Change } from './cause-changes.ts';
 
 /** As it is kept until it has arrived. */
@@ -46,6 +45,14 @@ export function bodyOf(
       more: Math.max(0, members.length - MEMBERS_SHOWN),
     })),
   });
+}
+
+export interface WebhookSettings {
+  readonly url: string;
+  readonly secret?: string | undefined;
+  /** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
+  readonly format: 'json' | 'text';
+  readonly name: string;
 }
 
 export type Webhook = ReturnType<typeof createWebhook>;

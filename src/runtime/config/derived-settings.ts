@@ -17,24 +17,14 @@ export function tracingSettings(settings: Partial<Settings>) {
   return { setting, url, headers } as const satisfies TracingSettings & { setting: VariableName };
 }
 
-export interface WebhookSettings {
-  readonly url: string;
-  readonly secret?: string | undefined;
-  /** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
-  readonly format: 'json' | 'text';
-  readonly name: string;
-}
-
 /** Where and how messages are sent; undefined: nobody is told. */
 export function webhookSettings(
   settings: Pick<Settings, 'NOTIFY_URL' | 'NOTIFY_SECRET' | 'NOTIFY_FORMAT' | 'REDIS_PREFIX'>,
-): WebhookSettings | undefined {
+) {
   const { NOTIFY_URL: url, NOTIFY_SECRET: secret, NOTIFY_FORMAT: format, REDIS_PREFIX: name } = settings;
   // Deployments that share a Redis differ by their prefix; the others are told apart by where they send.
   return url === undefined ? undefined : { url, secret, format, name };
 }
-
-export type ProviderSettings = NonNullable<ReturnType<typeof providerSettings>>;
 
 /** The provider at which people sign in with their own names; undefined: none. */
 export function providerSettings(settings: Partial<Settings>) {

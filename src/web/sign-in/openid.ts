@@ -8,7 +8,16 @@ import {
   VesselExportError,
 } from '../../core/errors.ts';
 import { isInClear, isLoopbackHost } from '../../core/model/web-address.ts';
-import type { ProviderSettings } from '../../runtime/config/derived-settings.ts';
+
+export interface ProviderSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string;
+  readonly nameClaim: string;
+  readonly groupsClaim: string;
+  readonly redirectUri: string;
+}
 
 /** What a browser keeps between the way to the provider and back. */
 interface SignInFlow {

@@ -9,9 +9,8 @@ import {
   type ToldCause,
 } from '../../../src/fleet/notify/cause-changes.ts';
 import { createTeller, type Tell } from '../../../src/fleet/notify/notices.ts';
-import { createWebhook } from '../../../src/fleet/notify/webhook.ts';
+import { createWebhook, type WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
 import { NOTICES_KEY } from '../../../src/lake/keys.ts';
-import type { WebhookSettings } from '../../../src/runtime/config/derived-settings.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
