@@ -1,5 +1,5 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './core/model/index.ts';
 import { FORMAT_SIZES, systemClock } from './core/model/index.ts';
@@ -7,6 +7,7 @@ import { noTracing, readTraceContext } from './core/model/tracing.ts';
 import { createSliceLengths } from './core/plan/slice-length.ts';
 import { SLICE_TARGET_ROWS } from './core/plan/time-slices.ts';
 import { thisProcess } from './core/process/process-id.ts';
+import { uniqueId } from './core/unique-id.ts';
 import { readVersion } from './core/version.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { LakeSource } from './lake/lake-file.ts';
@@ -92,7 +93,7 @@ export async function openApp(
     clock,
     log,
     self: thisProcess(),
-    nonce: randomUUID,
+    nonce: uniqueId,
     apiVersion: settings.QUERY_API_VERSION,
     version: readVersion(),
     sizes: overrides.sizes ?? FORMAT_SIZES,

@@ -3,8 +3,9 @@
  * scheduler that plans has learned. It is for people who look: nothing that is done depends on it, everything is bounded and
  * may be lost with Redis. Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
-import { randomUUID } from 'node:crypto';
+
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
+import { uniqueId } from '../core/unique-id.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
 import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
@@ -59,7 +60,7 @@ export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }
   const script = fleetReportScript(redisNow);
   const keys = factKeys(prefix);
   const always = {
-    ...{ process: randomUUID(), keepMs: KEEP_MS, keepFactsMs: KEEP_FACTS_MS },
+    ...{ process: uniqueId(), keepMs: KEEP_MS, keepFactsMs: KEEP_FACTS_MS },
     ...{ mostProcesses: 1_000, mostFacts: MAX_FACTS, sliceMs: REQUEST_SLICE_MS, slices: REQUEST_SLICES },
   };
   let serial = 1;

@@ -3,9 +3,10 @@
  * every process. So nothing is told twice, whoever leads; who dies in between has its message sent again, with the same id.
  * A version is replaced only by who has read it, so that of two processes one goes on.
  */
-import { randomUUID } from 'node:crypto';
+
 import { z } from 'zod';
 import type { Clock, Log } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { jsonBytes, unlessDamaged } from '../../lake/json.ts';
 import { NOTICES_KEY } from '../../lake/keys.ts';
 import { parseFile } from '../../lake/shapes.ts';
@@ -78,7 +79,7 @@ export type Tell = ReturnType<typeof createTeller>;
  * `notice-not-delivered`, what it throws itself, what the store throws, and the signal's reason.
  */
 export function createTeller({ store, webhook, clock, log }: NoticePorts) {
-  const self = randomUUID();
+  const self = uniqueId();
   /** What another process is sending, and since when that is seen. */
   let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
   /** It has arrived, whatever became of writing that down. */
@@ -132,7 +133,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     const nowMs = clock.nowMs();
     const { changes, told } = compareCauses(free.notices.told, now, nowMs);
     if (changes.length === 0) return;
-    const message = { id: randomUUID(), at: new Date(nowMs).toISOString(), changes };
+    const message = { id: uniqueId(), at: new Date(nowMs).toISOString(), changes };
     const sending = { message, told, by: self, sinceMs: nowMs };
     await deliver(await write({ ...free.notices, sending }, free), signal);
   };
