@@ -55,11 +55,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
   };
 }
 
-/**
- * The metadata with which files of `content` can join the table: undefined where it holds all their columns already,
- * else one with the missing columns behind the others, so that each keeps its place. Older files have no such column,
- * and readers show null. Throws RefusedError `table-schema` where the table cannot hold them.
- */
+/** The metadata with columns of `content` added behind the others; undefined: it has them. Throws RefusedError `table-schema`. */
 export function extendedMetadata(current: TableMetadata, content: TableContent): TableMetadata | undefined {
   const found = current.configuration[DATASET_KEY];
   if (found !== content.dataset)

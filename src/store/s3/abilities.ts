@@ -11,7 +11,7 @@ import { uniqueId } from '../../core/unique-id.ts';
 import { PROBE_PREFIX } from '../key.ts';
 import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { isConflict, isNotImplemented } from './errors.ts';
+import { isConflict, isNotImplemented, strangeAnswer } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
@@ -96,8 +96,4 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   });
 }
 
-function unnamed(): Error {
-  return new Error(
-    'the answers name no version (ETag) of what was written: look at what is between here and the store',
-  );
-}
+const unnamed = () => strangeAnswer('the answers name no version (ETag) of what was written');
