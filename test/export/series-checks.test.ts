@@ -173,7 +173,7 @@ test.for<[what: string, steps: readonly Step[]]>([
     [
       ...[published(1, ALL, { select: 'A*' }), waits(1, 'A2 A3 A4 B1 B2')],
       acceptedSelect('*'),
-      refused(1, 'A2 A3 A4 B1 B2', 'these it still means, or nobody can tell', { hours: 3 }),
+      refused(1, 'A2 A3 A4 B1 B2', 'it still covers these, or that is unknown', { hours: 3 }),
     ],
   ],
   [

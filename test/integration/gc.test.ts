@@ -150,7 +150,7 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     await store.put(claimKey(DAY, 3), json(claimOf(3, { heartbeatMs: 0 })));
     await upload(store, DAY, 'nonce-1');
     const kept = [
-      'kept claim: 12 h old: the next run goes on with it',
+      'kept claim: 12 h old: the next run continues it',
       'kept upload: a claim may go on with it',
     ];
     expect(await gc(place, Date.now() + 12.2 * HOUR_MS, true)).toEqual(kept);
@@ -195,7 +195,7 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     for (const epoch of [3, 4, 5])
       await store.put(claimKey(DAY, epoch), json(claimOf(epoch, { heartbeatMs: 0 })));
     expect((await gc(place, inAnHour(), true)).sort()).toEqual([
-      'kept claim: 1 h old: the next run goes on with it',
+      'kept claim: 1 h old: the next run continues it',
       'removed claim: attempt 4 has published the day',
       'removed claim: attempt 4 has published the day',
     ]);
@@ -207,7 +207,7 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     await store.put(claimKey(DAY, 4), json(claimOf(4, { heartbeatMs: NEXT_WEEK })));
     expect(await gc(place, NEXT_WEEK, true)).toEqual([
       'kept claim: a live process owns it',
-      'kept claim: a newer claim may go on with it',
+      'kept claim: a newer claim may continue it',
     ]);
   });
 
@@ -226,7 +226,7 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
 
   test('a claim that cannot be read counts by its age', async () => {
     await store.put(claimKey(DAY, 1), Buffer.from('{"epoch":'));
-    expect(await gc(place, inAnHour(), true)).toEqual(['kept claim: 1 h old: the next run goes on with it']);
+    expect(await gc(place, inAnHour(), true)).toEqual(['kept claim: 1 h old: the next run continues it']);
     expect(await gc(place, NEXT_WEEK, true)).toEqual([expect.stringMatching(/^removed claim: abandoned/)]);
   });
 

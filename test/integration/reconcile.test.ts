@@ -579,7 +579,7 @@ test('a statistics job', async () => {
 test('jobs that cannot be reconciled say why, without a request', async () => {
   await using on = await bench({ days: 2 });
   for (const [job, reason] of [
-    [{ ...JOB, verify: 'off' }, 'verify: off asks no statistics'],
+    [{ ...JOB, verify: 'off' }, 'verify: off requests no statistics'],
     [{ ...JOB, dataset: 'metadata' }, 'metadata has no history at the service'],
   ] as const) {
     const { code, stdout } = await on.reconcile({ json: false }, { job });

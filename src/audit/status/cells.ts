@@ -99,7 +99,7 @@ const OPEN_STATES: ReadonlySet<CoverageState> = new Set(['missing', 'stale', 'no
 const FAILED_IN_QUEUE = {
   code: 'failed-in-queue',
   message:
-    "it is in the queue's failed set, and the lake has no note of why: its worker ended, or could not write there; look at the worker's log, then try again",
+    "it is in the queue's failed set, and the lake has no note with a reason: its worker ended, or could not write there; check the worker's log, then try again",
 };
 
 /** The state by lake and queue, which is what the page says; with the reason of one that failed, was refused or waits. */

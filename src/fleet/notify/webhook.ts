@@ -126,7 +126,7 @@ function percentDecoded(text: string): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no process listens there',
   ENOTFOUND: 'the name of its host is unknown',
   EAI_AGAIN: 'the name of its host cannot be resolved now',
   ECONNRESET: 'it closed the connection',

@@ -183,7 +183,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     );
     const { stdout: text } = await list(false);
     expect(text).toContain(
-      'of the vessels that the lake knows; the service, which may know others, was not asked',
+      'counts the vessels in the lake; the service, which may have others, was not queried',
     );
     if (!isKnown) expect(text).toMatch(/under way +- +- +- +- +-/);
     expect(asked).toBe(0);
