@@ -229,7 +229,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
     await queue.bull.pause();
     expect((await ask(holdCommand)).stdout).toMatch(
-      /^the queue is on hold: paused: .*nothing says why.*hold lift/,
+      /^the queue is on hold: paused: .*for an unknown reason.*hold lift/,
     );
     expect((await ask(liftHoldCommand)).stdout).toContain("it was on hold for 'paused'");
     expect(await queue.bull.isPaused()).toBe(false);

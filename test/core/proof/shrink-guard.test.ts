@@ -57,7 +57,7 @@ test('series that are no longer selected are lost too, unless that is accepted o
   const published = { ...DAY.published, names };
   const refused = refusal({ ...NARROWED, published, change: { select: 'changed' } });
   expect(refused?.message).toContain('Draft: 5 published, 0 now. The published day stays');
-  expect(refused?.message).toContain("'vessel-export accept m' says so once for the job");
+  expect(refused?.message).toContain("'vessel-export accept m' accepts that once for the job");
   expect(refused?.message).toContain('--allow-shrink');
   const accepted = (ids: string[]) => ({ select: 'accepted', notMeant: new Set(ids) }) as const;
   expect(refusal({ ...NARROWED, change: accepted(['b']) })).toBeUndefined();
