@@ -3,7 +3,7 @@ import { VesselExportError } from '../../src/core/errors.ts';
 import type { Act, History } from './history.ts';
 import { OracleError, Oracles } from './oracles.ts';
 import type { Content } from './reader.ts';
-import { createWorld, fromSeed, type World } from './world.ts';
+import { createWorld, fromSeed, type Watching, type World } from './world.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,9 +15,9 @@ export interface Lived {
   readonly lines: readonly string[];
 }
 
-export async function live(history: History, isTold = false): Promise<Lived> {
+export async function live(history: History, watching: Watching = {}): Promise<Lived> {
   return await fromSeed(history.seed, async () => {
-    const world = createWorld(history, isTold);
+    const world = createWorld(history, watching);
     const oracles = new Oracles(world);
     let asked = 0;
     const askOracles = async () => {
