@@ -167,6 +167,9 @@ function count(visits: Map<Visit, number>, visit: Visit): void {
   visits.set(visit, (visits.get(visit) ?? 0) + 1);
 }
 
+/** So many histories visit every cell. */
+export const SEEDS_FOR_ALL_CELLS = 5_000;
+
 /** What does not fit: cells that were never visited, and visits to those that cannot be. */
 export function misfitsOf(visits: ReadonlyMap<Visit, number>): string[] {
   const misfits: string[] = [];

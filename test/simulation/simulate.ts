@@ -4,7 +4,7 @@
  * that has found it. Ends with 1 where a history fails, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
-import { tellVisits, type Visit } from './cells.ts';
+import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
@@ -44,7 +44,10 @@ async function simulate(): Promise<boolean> {
   const { user, system } = process.cpuUsage();
   const pace = `${events} events, ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`;
   process.stdout.write(`${tellVisits(visits)}${seeds} histories, ${failed} failed; ${pace}\n`);
-  return failed === 0;
+  const isMany = seeds >= SEEDS_FOR_ALL_CELLS && only === undefined;
+  const misfits = misfitsOf(visits).filter((misfit) => isMany || !misfit.endsWith('never visited'));
+  for (const misfit of misfits) process.stdout.write(`${misfit}\n`);
+  return failed === 0 && misfits.length === 0;
 }
 
 async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
