@@ -141,8 +141,9 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
   for (const act of history.acts) scheduler.at(act.atMs, () => begin(act));
   for (const change of history.changes)
     scheduler.at(change.atMs, () => {
-      if (source.change({ ...change, atMs: scheduler.nowMs }))
-        tell('source', `${change.kind} ${change.series}`);
+      const changed = source.change({ ...change, atMs: scheduler.nowMs });
+      for (const day of changed) cells?.onSource(day);
+      if (changed.length > 0) tell('source', `${change.kind} ${change.series}: ${changed.join(', ')}`);
     });
 
   return {
