@@ -1,7 +1,6 @@
 /** One stream of events for screens, traces, metrics and other processes; nothing that is done depends on it. */
 import type { VesselDay } from '../core/model/index.ts';
 
-/** How one vessel-day ended. */
 export interface DayResult {
   readonly day: VesselDay;
   readonly status:
@@ -55,7 +54,6 @@ export type ExportEvent =
   /** These will be worked on. */
   | { readonly kind: 'planned'; readonly days: readonly VesselDay[] }
   | { readonly kind: 'day-result'; readonly result: DayResult }
-  /** A vessel that discovery did not settle. */
   | { readonly kind: 'vessel-trouble'; readonly job: string; readonly trouble: VesselTrouble };
 
 export type OnExportEvent = (event: ExportEvent) => void;

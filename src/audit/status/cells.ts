@@ -49,7 +49,6 @@ export interface LakeFacts {
   readonly claim: 'live' | 'left' | undefined;
 }
 
-/** One cell of the grid. */
 export interface Coverage {
   readonly day: VesselDay;
   readonly state: CoverageState;
@@ -119,7 +118,6 @@ export function stateOf(
 export interface CoverageSummary {
   readonly vesselDays: number;
   readonly totals: Readonly<Record<CoverageState, number>>;
-  /** Rows of all published days. */
   readonly rows: number;
   readonly oldestGap: VesselDay | null;
   readonly lastPublished: (VesselDay & { readonly finishedAt: string }) | null;

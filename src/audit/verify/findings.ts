@@ -132,10 +132,8 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
-/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
-/** What the log says wrongly of a file that is there. */
 const OF_ENTRY: readonly FindingName[] = [
   'not-in-table',
   'table-file-missing',
@@ -143,7 +141,6 @@ const OF_ENTRY: readonly FindingName[] = [
   'table-statistics-differ',
 ];
 
-/** What to do about a finding in a job of this dataset. */
 export function adviceFor(name: FindingName, dataset: Dataset): string {
   const { next } = FINDINGS[name];
   if (dataset !== 'metadata' || !next.includes('run the day again')) return next;
@@ -161,7 +158,6 @@ export function formatPlace({ job, vessel, date }: Place): string {
   return [job, vessel, date].filter((part) => part !== undefined).join('/');
 }
 
-/** One difference, with its place and both sides. */
 export interface Finding {
   readonly name: FindingName;
   readonly day: Place;
@@ -172,7 +168,6 @@ export interface Finding {
   readonly next: string;
 }
 
-/** Something to know that is no difference. */
 export interface VerifyWarning {
   /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
