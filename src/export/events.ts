@@ -1,6 +1,7 @@
 /** One stream of events for screens, traces, metrics and other processes; nothing that is done depends on it. */
 import type { VesselDay } from '../core/model/index.ts';
 
+/** How one vessel-day ended. */
 export interface DayResult {
   readonly day: VesselDay;
   readonly status:

@@ -49,6 +49,7 @@ export interface LakeFacts {
   readonly claim: 'live' | 'left' | undefined;
 }
 
+/** One cell of the grid. */
 export interface Coverage {
   readonly day: VesselDay;
   readonly state: CoverageState;

@@ -132,6 +132,7 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
+/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
 const OF_ENTRY: readonly FindingName[] = [
@@ -158,6 +159,7 @@ export function formatPlace({ job, vessel, date }: Place): string {
   return [job, vessel, date].filter((part) => part !== undefined).join('/');
 }
 
+/** One difference, with its place and both sides. */
 export interface Finding {
   readonly name: FindingName;
   readonly day: Place;
@@ -168,6 +170,7 @@ export interface Finding {
   readonly next: string;
 }
 
+/** Something to know that is no difference. */
 export interface VerifyWarning {
   /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
