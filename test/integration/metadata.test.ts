@@ -15,7 +15,7 @@ import {
   unfinishedFiles,
 } from '../helpers/lake.ts';
 import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
-import { mustExport, newLake, runExport, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
+import { mustExport, newLake, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
 
 const JOBS: Record<string, JobFile> = {
   metadata: { dataset: 'metadata', select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] },
@@ -220,24 +220,6 @@ test('past and future days are not due, even by force', async () => {
   expect(results.map(({ state }) => state)).toEqual(new Array(6).fill('not-due'));
   expect(service.requests.length).toBe(before);
   expect([...(await lakeFiles(lake.dir)).keys()]).toEqual([]);
-});
-
-test('a snapshot that lost series is refused on the same day, and published when that is allowed', async () => {
-  await using lake = await newLake();
-  await capture(lake.url, '2026-05-04');
-  const before = await readObject(lake.dir, day('2026-05-04'));
-  const narrow = { metadata: { ...JOBS.metadata, select: ['jsmea/{vessel}/*'] } };
-  const again = {
-    service,
-    lakeUrl: lake.url,
-    jobs: narrow,
-    overrides: { clock: clockAt('2026-05-04') },
-  };
-  const refused = await runExport({ ...again, args: { from: '2026-05-04' } });
-  expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
-  expect(await readObject(lake.dir, day('2026-05-04'))).toEqual(before);
-  const allowed = await runExport({ ...again, args: { from: '2026-05-04', allowShrink: true } });
-  expect(allowed).toMatchObject({ code: 0, results: [{ state: 'published' }] });
 });
 
 test.each([
