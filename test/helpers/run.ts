@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { AppOverrides } from '../../src/app.ts';
 import type { RunOptions } from '../../src/cli/commands/run.ts';
@@ -69,6 +69,13 @@ export async function serviceForTests(options: TestServiceOptions = {}): Promise
     service.faults = undefined;
   });
   afterAll(() => service.close());
+  return service;
+}
+
+/** A service of one test, with which it ends. */
+export async function serviceOfTest(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  onTestFinished(() => service.close());
   return service;
 }
 

@@ -28,7 +28,15 @@ import {
   serviceNames,
 } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import {
+  mustExport,
+  newLake,
+  OTHER_VESSEL,
+  QUICK_LIMITS,
+  serviceOfTest,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const FLEET: TestServiceOptions = { vessels: 3, readingsPerDay: 1_000 };
 const VESSELS = [VESSEL, OTHER_VESSEL, 'IMO9324227'];
@@ -56,20 +64,16 @@ let otherIds: string[];
 
 beforeAll(async () => {
   base = await newLake();
-  const service = await startTestService(FLEET);
-  try {
-    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
-    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
-    service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
-    await mustExport({
-      service,
-      lakeUrl: base.url,
-      jobs: { measurements: JOB },
-      args: { from: FROM, to: TO },
-    });
-  } finally {
-    await service.close();
-  }
+  const service = await serviceOfTest(FLEET);
+  ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+  otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
+  service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
+  await mustExport({
+    service,
+    lakeUrl: base.url,
+    jobs: { measurements: JOB },
+    args: { from: FROM, to: TO },
+  });
   baseFiles = await lakeFiles(base.dir);
 });
 afterAll(() => base[Symbol.asyncDispose]());

@@ -3,7 +3,7 @@
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CancelledError } from '../../src/core/errors.ts';
 import type { ApiVersion } from '../../src/core/model/index.ts';
 import { dateToMicros } from '../../src/core/model/index.ts';
@@ -44,6 +44,13 @@ async function startTwin(options: TestServiceOptions = {}): Promise<TestService>
   odd = ids.slice(0, 4) as unknown as typeof odd;
   plain = ids[4]!;
   addOddReadings(twin, odd);
+  return twin;
+}
+
+/** It ends with the test. */
+async function twinOfTest(options: TestServiceOptions = {}): Promise<TestService> {
+  const twin = await startTwin(options);
+  onTestFinished(() => twin.close());
   return twin;
 }
 
@@ -205,35 +212,27 @@ describe('a source that has changed since', () => {
   });
 
   test.for(CHANGES)('%s: no damage, and said', async ([, date, , change]) => {
-    const twin = await startTwin();
-    try {
-      change(twin);
-      await using lake = await copyLake(sound.url);
-      await acceptService(lake.dir, twin);
-      const { code, found } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
-      expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
-      expect(code).toBe(1);
-    } finally {
-      await twin.close();
-    }
+    const twin = await twinOfTest();
+    change(twin);
+    await using lake = await copyLake(sound.url);
+    await acceptService(lake.dir, twin);
+    const { code, found } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
+    expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
+    expect(code).toBe(1);
   });
 
   test('corrected readings differ in their values', async () => {
-    const twin = await startTwin();
-    try {
-      twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
-      twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
-      await using lake = await copyLake(sound.url);
-      await acceptService(lake.dir, twin);
-      const { found, result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
-      expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
-      expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
-        found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
-        expected: '-7.25; 6.0 by the service',
-      });
-    } finally {
-      await twin.close();
-    }
+    const twin = await twinOfTest();
+    twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
+    twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
+    await using lake = await copyLake(sound.url);
+    await acceptService(lake.dir, twin);
+    const { found, result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
+    expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
+    expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
+      found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
+      expected: '-7.25; 6.0 by the service',
+    });
   });
 
   test('statistics that lie are told by their numbers', async () => {
@@ -319,20 +318,16 @@ describe('services and jobs of every kind', () => {
   ];
 
   test.for(KINDS)('%s: a sound lake gives no finding', async ([, more, options, version]) => {
-    const twin = await startTwin(options);
+    const twin = await twinOfTest(options);
     await using lake = await newLake();
     const { statistics, measurements } = JOBS as Record<string, JobFile>;
     const jobs: Record<string, JobFile> = { measurements: { ...measurements, ...more } };
     if (more.transport !== 'parquet') jobs.statistics = { ...statistics, ...more };
     const env = version === undefined ? {} : { QUERY_API_VERSION: version };
-    try {
-      await exportAuditLake(twin, { lakeUrl: lake.url, jobs, env });
-      const { result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true, jobs, env });
-      expect(result.findings).toEqual([]);
-      expect(result.vesselDays).toBe(2 * Object.keys(jobs).length);
-    } finally {
-      await twin.close();
-    }
+    await exportAuditLake(twin, { lakeUrl: lake.url, jobs, env });
+    const { result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true, jobs, env });
+    expect(result.findings).toEqual([]);
+    expect(result.vesselDays).toBe(2 * Object.keys(jobs).length);
   });
 
   test('days of other settings are compared by what they hold', async () => {
