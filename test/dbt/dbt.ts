@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { viewsCommand } from '../../src/cli/commands/views.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { TEXTS } from '../helpers/hostile-sql.ts';
 import { filesOfDbt } from '../query/views/dbt-files.ts';
 import { PLANTED_JOBS, plantLake } from '../query/views/planted-lake.ts';

@@ -2,31 +2,28 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
 import type { AppOverrides } from '../../src/app.ts';
 import type { RunOptions } from '../../src/cli/commands/run.ts';
 import { runCommand } from '../../src/cli/commands/run.ts';
-import { CancelledError, ConfigError, messageOf } from '../../src/core/errors.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import type { RunningService } from '../../src/service/options.ts';
+import type { CommandRun, JobFile } from './command-run.ts';
+import { commandRun, createScreen, exportEnv, OTHER_VESSEL, VESSEL, writeJobs } from './command-run.ts';
 import type { FaultPort } from './faulty-service/faults.ts';
 import type { FaultyService, FaultyServiceOptions } from './faulty-service/faulty-service.ts';
 import { startFaultyService } from './faulty-service/faulty-service.ts';
 import { lakeFiles } from './lake.ts';
 import { newMemoryFolder } from './temp.ts';
 
-/** The first two vessels of every made-up fleet. */
-export const VESSEL = 'IMO9321483';
-export const OTHER_VESSEL = 'IMO9322853';
 /** A date on which every made-up vessel sends readings. */
 export const DATE = '2026-01-05';
+
+export { exportEnv, type JobFile, OTHER_VESSEL, VESSEL, writeJobs };
 
 export type TestServiceOptions = Partial<Omit<FaultyServiceOptions, 'data' | 'faults'>> & {
   readonly seed?: number;
@@ -90,9 +87,6 @@ export async function newLake(): Promise<TestLake> {
   return { dir: path, url: pathToFileURL(path).href, [Symbol.asyncDispose]: remove };
 }
 
-/** Contents of a job file; what is missing is filled in by `runExport`. */
-export type JobFile = Readonly<Record<string, unknown>>;
-
 /** Every reading of the first vessel. */
 export const MEASUREMENTS: JobFile = {
   dataset: 'measurements',
@@ -132,13 +126,8 @@ export interface PrintedResult extends VesselDay {
   readonly message?: string;
 }
 
-export interface RanExport {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+export interface RanExport extends CommandRun {
   readonly results: readonly PrintedResult[];
-  /** What the command threw, already turned into `code`. */
-  readonly error: unknown;
 }
 
 /** Client limits under which every fault is over in a moment. */
@@ -156,43 +145,20 @@ export async function runExport(options: RunExportOptions): Promise<RanExport> {
   const { service, lakeUrl, args = {}, overrides = {} } = options;
   const { jobs: jobNames = [], ...runOptions } = args;
   const from = runOptions.from ?? DATE;
-  const jobsDir = await writeJobs(options.jobs ?? { measurements: FEW_SERIES });
-  const [out, err] = [createScreen(), createScreen()];
-  const context = {
-    env: { ...exportEnv(service, lakeUrl, jobsDir), ...options.env },
-    stdout: out,
-    stderr: err,
-    signal: options.signal ?? new AbortController().signal,
-  };
-  let error: unknown;
-  let code: number;
-  try {
-    code = await runCommand(
+  const jobs = options.jobs ?? { measurements: FEW_SERIES };
+  const env = { LOG_LEVEL: 'debug', ...options.env };
+  const place = { service, lakeUrl, jobs, env, ...(options.signal && { signal: options.signal }) };
+  const { code, stdout, stderr, error } = await commandRun(place, (context) =>
+    runCommand(
       context,
       jobNames,
       { json: true, ...runOptions, from, to: runOptions.to ?? addDays(from, 1) },
       { clientLimits: QUICK_LIMITS, encoderThreads: 0, ...overrides },
-    );
-  } catch (thrown) {
-    error = thrown;
-    err.write(`error: ${messageOf(thrown)}\n`);
-    code = thrown instanceof CancelledError ? 130 : thrown instanceof ConfigError ? 2 : 1;
-  } finally {
-    await rm(jobsDir, { recursive: true, force: true });
-  }
-  const [stdout, stderr] = [out.text, err.text];
+    ),
+  );
   await expectNoSecrets(service, lakeUrl, stdout, stderr);
   const results = stdout.startsWith('{') ? JSON.parse(stdout).days : [];
   return { code, stdout, stderr, results, error };
-}
-
-function createScreen() {
-  return {
-    text: '',
-    write(more: string) {
-      this.text += more;
-    },
-  };
 }
 
 /** Like `runExport`, for runs that must succeed: one published day each. */
@@ -202,32 +168,6 @@ export async function mustExport(options: RunExportOptions): Promise<RanExport> 
   expect(ran.error).toBeUndefined();
   expect(ran.code).toBe(0);
   return ran;
-}
-
-/** Environment of an export against a service. */
-export function exportEnv(
-  service: RunExportOptions['service'],
-  lakeUrl: string,
-  jobsDir: string,
-): Record<string, string> {
-  return {
-    QUERY_BASE_URL: service.baseUrl,
-    QUERY_AUTH_URL: service.authUrl,
-    QUERY_CLIENT_ID: service.clientId,
-    QUERY_CLIENT_SECRET: service.clientSecret,
-    LAKE_URL: lakeUrl,
-    JOBS_DIR: jobsDir,
-    LOG_LEVEL: 'debug',
-  };
-}
-
-/** Write job files into a new folder; its path. */
-export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'vessel-export-jobs-'));
-  await mkdir(folder, { recursive: true });
-  for (const [name, job] of Object.entries(jobs))
-    await writeFile(join(folder, `${name}.yaml`), stringify({ vessels: [VESSEL], ...job }));
-  return folder;
 }
 
 /** No secret and no token stands in what was printed, nor in any file of the lake. */

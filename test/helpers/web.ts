@@ -1,6 +1,12 @@
 /** The page for a test: behind a real listener, from a lake of the test's. */
 import { once } from 'node:events';
-import { createServer, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
@@ -12,6 +18,7 @@ export interface ServedPage extends AsyncDisposable {
   readonly url: string;
   /** `127.0.0.1:12345` */
   readonly host: string;
+  readonly server: Server;
   close(): Promise<void>;
 }
 
@@ -38,7 +45,7 @@ export async function servePage(ports: TestPagePorts, access: Partial<WebAccess>
     await new Promise((closed) => server.close(closed));
     await page.close();
   };
-  return { url: `http://${host}`, host, close, [Symbol.asyncDispose]: close };
+  return { url: `http://${host}`, host, server, close, [Symbol.asyncDispose]: close };
 }
 
 /** What only a script of the page sends. */

@@ -7,7 +7,7 @@ import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import { askService, receiptOf } from '../helpers/lake.ts';
 import type { JobFile, RanExport, TestLake } from '../helpers/run.ts';

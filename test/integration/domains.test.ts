@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { seriesCommand, vesselsCommand } from '../../src/cli/commands/catalogue.ts';
 import { checkCommand } from '../../src/cli/commands/check.ts';
 import { systemClock } from '../../src/core/model/index.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
 import type { JobFile } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, QUICK_LIMITS, serviceForTests, VESSEL } from '../helpers/run.ts';

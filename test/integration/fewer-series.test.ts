@@ -4,7 +4,7 @@ import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import { statusCommand } from '../../src/cli/commands/status.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import { addDays } from '../../src/core/model/index.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { askService, expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake } from '../helpers/run.ts';
 import {

@@ -15,7 +15,7 @@ import { findGarbage } from '../../src/lake/upkeep/garbage.ts';
 import { PROBE_PREFIX } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore, UploadRef } from '../../src/store/store.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt } from '../helpers/ledger.ts';
 import { callCli, DATE, newLake, VESSEL, writeJobs } from '../helpers/run.ts';

@@ -6,7 +6,7 @@ import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
 import { FORMAT_VERSION, systemClock } from '../../src/core/model/index.ts';
 import { METADATA_COLUMNS } from '../../src/parquet/write/columns.ts';
 import { runVerify } from '../audit/verify/audit-lake.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { duckRows, expectExactDay, lakeFiles, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestLake } from '../helpers/run.ts';
 import {

@@ -13,7 +13,7 @@ import {
   systemClock,
 } from '../../src/core/model/index.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';

@@ -15,7 +15,7 @@ import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import { workerCommand } from '../../src/cli/commands/worker.ts';
 import { addDays } from '../../src/core/model/index.ts';
 import { LAKE_KEY } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { RangeOptions } from '../../src/cli/commands/dates.ts';
 import { planCommand } from '../../src/cli/commands/plan.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { JobFile } from '../helpers/run.ts';
 import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, serviceForTests, VESSEL } from '../helpers/run.ts';

@@ -11,7 +11,7 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, dateToMicros, dayRange, silentLog, systemClock } from '../../src/core/model/index.ts';
 import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';

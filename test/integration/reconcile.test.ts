@@ -16,8 +16,8 @@ import {
   systemClock,
 } from '../../src/core/model/index.ts';
 import { detailKey, LAKE_KEY, noteKey, receiptKey } from '../../src/lake/keys.ts';
-import type { CommandRun } from '../cli/commands/command-run.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import type { CommandRun } from '../helpers/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import {
   acceptService,

@@ -10,7 +10,7 @@ import { workerCommand } from '../../src/cli/commands/worker.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { commitEntry } from '../../src/lake/table/table-log.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import type { HeedlessS3 } from '../helpers/heedless-s3.ts';
 import { startHeedlessS3 } from '../helpers/heedless-s3.ts';
 import { redisForTests } from '../helpers/redis.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
 import { readAskedDays } from '../../src/lake/asked-days.ts';
-import { backfillKey, captureKey, noteKey, receiptKey, regularRunsKey } from '../../src/lake/keys.ts';
+import { backfillKey, captureKey, noteKey, receiptKey } from '../../src/lake/keys.ts';
 import { markRegularRun } from '../../src/lake/marks.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
 import { watchedStore } from '../helpers/watched-store.ts';
@@ -60,31 +60,6 @@ async function look(
   );
 }
 
-test('days before `since` are not asked for, and those after it are, published or not', async () => {
-  const lake = await lakeOf(published(ONE, ago(20)));
-  const range = { from: ago(8), to: addDays(TODAY, 1) };
-  expect(await look(lake, { ...BY_HAND, since: ago(3) }, range)).toEqual(['-----mmm.', '-----mmm.']);
-});
-
-test('a schedule asks from the first published day on, of every vessel, and else for a look-back', async () => {
-  const range = { from: ago(18), to: ago(12) };
-  expect(await look(await lakeOf([]), NIGHTLY, range)).toEqual(['----mm', '----mm']);
-  expect(await look(await lakeOf(published(ONE, ago(16))), NIGHTLY, range)).toEqual(['--pmmm', '--mmmm']);
-});
-
-test('a job that is run by hand asks for its look-back, if it has one, and for what regular runs began', async () => {
-  const range = { from: ago(5), to: TODAY };
-  const lake = await lakeOf([]);
-  expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
-  const reconcile = { cron: '0 8 * * *', timezone: 'UTC', lookbackDays: 2 };
-  expect(await look(lake, { ...BY_HAND, reconcile }, range)).toEqual(['---mm', '---mm']);
-  await markRegularRun(lake.store, BY_HAND, ago(4));
-  await markRegularRun(lake.store, BY_HAND, ago(1));
-  expect(await look(lake, BY_HAND, range)).toEqual(['-mmmm', '-mmmm']);
-  await lake.files.put(regularRunsKey('m'), Buffer.from('{"from": 5}'));
-  expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
-});
-
 test('what says itself when it is exported needs no mark of regular runs', async () => {
   const lake = await lakeOf([]);
   await markRegularRun(lake.store, NIGHTLY, ago(4));
@@ -105,16 +80,6 @@ test('a backfill that is defined asks for its days and vessels; once it is cover
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-pp--']);
   await lake.files.put(backfillKey('b'), Buffer.from('no JSON'));
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-pp--']);
-});
-
-test('a hole between published days of a vessel is missing, one of more than a month lies between two exports', async () => {
-  const short = await lakeOf(published(ONE, ago(60), ago(28)));
-  const range = { from: ago(61), to: ago(26) };
-  expect((await look(short, BY_HAND, range))[0]).toBe(`-p${'m'.repeat(31)}p-`);
-  const long = await lakeOf(published(ONE, ago(60), ago(27)));
-  expect((await look(long, BY_HAND, range))[0]).toBe(`-p${'-'.repeat(32)}p`);
-  // What is exported from `since` on says nothing of the days before it.
-  expect((await look(short, { ...BY_HAND, since: ago(28) }, range))[0]).toBe(`-p${'-'.repeat(31)}pm`);
 });
 
 test('of a vessel that has left, only holes are missing; where all have stopped, none has left', async () => {

@@ -225,21 +225,6 @@ export function describeObjects(suite: StoreSuite): void {
       }
     });
 
-    test('counts every one of many read-and-replace rounds', async () => {
-      const key = `${suite.newFolder()}/counter`;
-      await suite.store.put(key, bytes('0'));
-      const count = async (name: string) => {
-        const own = suite.open();
-        for (let done = 0; done < 5; ) {
-          const { bytes: text, version } = (await own.get(key))!;
-          const next = Number.parseInt(Buffer.from(text).toString(), 10) + 1;
-          if ((await own.putIf(key, bytes(`${next} by ${name}`), version)) !== undefined) done++;
-        }
-      };
-      await Promise.all(['a', 'b', 'c', 'd'].map(count));
-      expect(Number.parseInt(await textOf(suite.store, key), 10)).toBe(20);
-    });
-
     test('removes a version, several objects, and nothing else', async () => {
       const folder = suite.newFolder();
       const keys = ['a', 'b', 'c ö=1', 'd'].map((name) => `${folder}/${name}`);

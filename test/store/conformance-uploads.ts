@@ -34,20 +34,6 @@ export function describeUploads(suite: StoreSuite): void {
       expect(await collect(suite.store.listUploads(key))).toEqual([]);
     });
 
-    test('describes each part', async () => {
-      const key = `${suite.newFolder()}/data.parquet`;
-      const { upload, parts } = await sentUpload(key, [bytes('abc')]);
-      expect(parts).toEqual([
-        {
-          partNumber: 1,
-          sizeBytes: 3,
-          sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
-          tag: expect.any(String),
-        },
-      ]);
-      await suite.store.abortUpload(upload);
-    });
-
     test('puts a part that is sent again in the place of the first', async () => {
       const key = `${suite.newFolder()}/data.parquet`;
       const { upload, parts } = await sentUpload(key, [suite.partBytes('1'), bytes('second, too long')]);
@@ -172,14 +158,6 @@ export function describeUploads(suite: StoreSuite): void {
       }
     });
 
-    test('is completed by another process, from what a checkpoint holds', async () => {
-      const key = `${suite.newFolder()}/data.parquet`;
-      const { upload, parts } = await sentUpload(key, [suite.partBytes('1'), bytes('2')]);
-      await suite.open().completeUpload(kept(upload), kept(parts));
-      expect(await suite.store.publishedBy(upload, parts)).toBe(true);
-      expect((await textOf(suite.store, key)).length).toBe(suite.place.minPartBytes + 1);
-    });
-
     test('replaces exactly the version that is expected', async () => {
       const key = `${suite.newFolder()}/data.parquet`;
       const first = await sentUpload(key, [bytes('first')]);
@@ -197,15 +175,6 @@ export function describeUploads(suite: StoreSuite): void {
       expect(await textOf(suite.store, key)).toBe('second');
       expect(await suite.store.publishedBy(third.upload, third.parts)).toBe(false);
       await suite.store.abortUpload(third.upload);
-    });
-
-    test('two uploads of one key do not mix', async () => {
-      const key = `${suite.newFolder()}/data.parquet`;
-      const first = await sentUpload(key, [bytes('first')]);
-      const second = await sentUpload(key, [bytes('second')]);
-      await suite.store.completeUpload(second.upload, second.parts);
-      await suite.store.completeUpload(first.upload, first.parts);
-      expect(await textOf(suite.store, key)).toBe('first');
     });
   });
 

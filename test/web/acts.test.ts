@@ -98,16 +98,6 @@ describe.skipIf(redis === undefined)('by the page', () => {
       });
     });
 
-    test('that failed, and of which the queue has nothing', async () => {
-      const stop = await fail();
-      await stop();
-      await bench.fleet.queue.remove(NIGHT);
-      expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ state: 'failed' });
-      expect((await again(NIGHT)).message).toContain('is in the queue now');
-      bench.work();
-      await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
-    });
-
     test('that waits for series, without the rest of its wait', async () => {
       for (const id of series.slice(2)) service.hiddenSeries.add(id);
       const stop = bench.work();
@@ -301,16 +291,6 @@ describe.skipIf(redis === undefined)('by the page', () => {
       status: 200,
       message: 'the queue is not on hold',
     });
-  });
-
-  test('a queue that is paused without a reason is told as on hold, stays so over probes, and is lifted', async () => {
-    await bench.fleet.queue.bull.pause();
-    bench.work();
-    expect(await bench.look()).toEqual(['begun hold']);
-    expect(await bench.fleet.queue.bull.isPaused()).toBe(true);
-    expect((await page.act({ act: 'lift-hold' })).message).toContain("it was on hold for 'paused'");
-    await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
-    expect(await bench.look()).toEqual(['over hold']);
   });
 
   test('each act is logged: who, from where, what, to what, and how it ended', async () => {

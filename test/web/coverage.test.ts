@@ -12,26 +12,19 @@ import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { indexKey, receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
-import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { CELL_LETTERS, type CellState, type CoverageAnswer } from '../../src/web/answers.ts';
 import { registerCoverage } from '../../src/web/coverage.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { MadeUpLedger, MadeUpOptions } from '../helpers/made-up-ledger.ts';
-import {
-  MADE_UP_JOB,
-  MADE_UP_JOB_FILE,
-  writeMadeUpFolder,
-  writeMadeUpLake,
-} from '../helpers/made-up-ledger.ts';
+import { MADE_UP_JOB, MADE_UP_JOB_FILE, writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
-import { s3ForTests } from '../helpers/s3.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
+import { watchedStore } from '../helpers/watched-store.ts';
 
 const MINUTE_MS = 60_000;
-const s3 = await s3ForTests();
 
 interface Asked {
   readonly status: number;
@@ -65,34 +58,9 @@ async function serve(store: ObjectStore, nowMs: number, more: Partial<WebPorts> 
 }
 
 async function madeUpFolder(options: MadeUpOptions) {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   const made = await writeMadeUpFolder(folder.path, options);
   return { made, store: createLocalStore(folder.path), [Symbol.asyncDispose]: folder.remove };
-}
-
-/** A store that notes what is asked of it. */
-function watched(store: ObjectStore) {
-  const asked = { lists: 0, gets: [] as string[], puts: 0 };
-  const watching: ObjectStore = {
-    ...store,
-    list(prefix) {
-      asked.lists++;
-      return store.list(prefix);
-    },
-    listPages(prefix) {
-      asked.lists++;
-      return store.listPages(prefix);
-    },
-    get(key) {
-      asked.gets.push(key);
-      return store.get(key);
-    },
-    put(key, bytes) {
-      asked.puts++;
-      return store.put(key, bytes);
-    },
-  };
-  return { asked, watching };
 }
 
 /** The map by vessel and date. */
@@ -130,8 +98,7 @@ function expectMadeUp(body: CoverageAnswer, made: MadeUpLedger): void {
 
 describe('what a map says', () => {
   test.for([
-    { vessels: 30, days: 45 },
-    { vessels: 2, days: 4 },
+    { vessels: 12, days: 45 },
     { vessels: 7, days: 31, today: '2024-03-01' },
     { vessels: 120, days: 9, today: '2026-01-04' },
   ])('is what status says of each vessel-day: $vessels vessels, $days days', async (options) => {
@@ -147,30 +114,6 @@ describe('what a map says', () => {
     const [from, to] = [addDays(made.from, Math.floor(options.days / 3)), made.to];
     const part = await map.ask(`/jobs/measurements/coverage?from=${from}&to=${to}`);
     expect(cellsOf(part.body)).toEqual(await statusCells(map.ports, made.job, { from, to }));
-  });
-
-  test.skipIf(s3 === undefined)('is the same of a lake on S3', async () => {
-    const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
-    const { bucket, drop } = await s3!.newBucket();
-    const credentials = { accessKeyId, secretAccessKey };
-    const store = createS3Store({ bucket, endpoint, region, credentials, prefix: 'lake' });
-    try {
-      const made = await writeMadeUpLake(store, { vessels: 12, days: 30 });
-      await using map = await serve(store, made.nowMs);
-      const first = await map.ask();
-      expectMadeUp(first.body, made);
-      expect(cellsOf(first.body)).toEqual(await statusCells(map.ports, made.job, first.body));
-      // Remembered, and replaced: the one that is another one now is read, and no other.
-      const day = { job: 'measurements', vessel: made.vessels[3]!, date: addDays(made.to, -2) };
-      await writeReceipt(store, makeReceipt(day, { rows: 0, settingsHash: 'another' }));
-      await map.clock.advance(MINUTE_MS);
-      const again = await map.ask();
-      const cells = { ...cellsOf(first.body), [`${day.vessel} ${day.date}`]: 'stale' };
-      expect(cellsOf(again.body)).toEqual(cells);
-    } finally {
-      await store.close();
-      await drop();
-    }
   });
 
   test('sums, troubles and warnings are of these vessel-days', async () => {
@@ -201,7 +144,7 @@ describe('what a map says', () => {
   });
 
   test.for(['statistics', 'metadata'] as const)('is of a job of %s too', async (dataset) => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const store = createLocalStore(folder.path);
     const job: Job = { ...MADE_UP_JOB, name: dataset, dataset, vessels: ['IMO9000002', 'IMO9000001'] };
     const receipt = makeReceipt({ job: dataset, vessel: 'IMO9000001', date: '2026-06-28' }, { dataset });
@@ -216,7 +159,7 @@ describe('what a map says', () => {
   });
 
   test('without dates: the last year, or as long as there is a ledger', async () => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const store = createLocalStore(folder.path);
     await using map = await serve(store, Date.UTC(2026, 5, 30, 12));
     const { body: nothing } = await map.ask();
@@ -235,31 +178,32 @@ describe('what a map says', () => {
 describe('many who look', () => {
   test('at once ask the lake once, and those who come soon after not at all', async () => {
     await using lake = await madeUpFolder({ vessels: 20, days: 40 });
-    const { asked, watching } = watched(lake.store);
+    const { asked, store: watching } = watchedStore(lake.store);
     await using map = await serve(watching, lake.made.nowMs);
     const answers = await Promise.all(Array.from({ length: 8 }, () => map.ask()));
-    const { lists } = asked;
+    const lists = asked.filter((one) => one.startsWith('list')).length;
     expect(lists).toBeLessThan(2 * 40);
     for (const { body } of answers) expect(body).toEqual(answers[0]!.body);
     expect((await map.ask()).body).toEqual(answers[0]!.body);
-    expect(asked.lists).toBe(lists);
+    expect(asked.filter((one) => one.startsWith('list'))).toHaveLength(lists);
   });
 
   test('what is listed as it was is not read again', async () => {
     await using lake = await madeUpFolder({ vessels: 90, days: 40 });
     const { made, store } = lake;
-    const { asked, watching } = watched(store);
+    const { asked, store: watching } = watchedStore(store);
     await using map = await serve(watching, made.nowMs);
     const first = await map.ask();
     const day = { job: 'measurements', vessel: made.vessels[3]!, date: addDays(made.to, -2) };
     expect(cellsOf(first.body)[`${day.vessel} ${day.date}`]).toBe('published');
     await writeReceipt(store, makeReceipt(day, { rows: 0, settingsHash: 'another' }));
     await map.clock.advance(MINUTE_MS);
-    asked.gets.length = 0;
+    asked.length = 0;
     const again = await map.ask();
     expect(again.body.readAtMs).toBe(first.body.readAtMs + MINUTE_MS);
     expect(cellsOf(again.body)).toEqual({ ...cellsOf(first.body), [`${day.vessel} ${day.date}`]: 'stale' });
-    const below = (folder: string) => asked.gets.filter((key) => key.startsWith(folder)).sort();
+    const got = asked.flatMap((one) => one.match(/^get (.*)/)?.[1] ?? []).sort();
+    const below = (folder: string) => got.filter((key) => key.startsWith(folder));
     const unread = first.body.troubles
       .filter(({ code }) => code === 'damaged-receipt')
       .map(({ vessel, date }) => ({ job: 'measurements', vessel, date }));
@@ -271,19 +215,19 @@ describe('many who look', () => {
 
   test('costs nothing while nobody looks, and forgets', async () => {
     await using lake = await madeUpFolder({ vessels: 70, days: 31 });
-    const { asked, watching } = watched(lake.store);
+    const { asked, store: watching } = watchedStore(lake.store);
     await using map = await serve(watching, lake.made.nowMs);
     const first = await map.ask();
-    const before = structuredClone(asked);
+    asked.length = 0;
     await map.clock.advance(120 * MINUTE_MS);
-    expect(asked).toEqual(before);
+    expect(asked).toEqual([]);
     expect(map.clock.sleeping()).toEqual([]);
     const again = await map.ask();
     expect(again.body.readAtMs).toBe(first.body.readAtMs + 120 * MINUTE_MS);
   });
 
   test('an index that others left in pieces is put together', async () => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const made = await writeMadeUpFolder(folder.path, { vessels: 70, days: 30, index: 'pieces' });
     const store = createLocalStore(folder.path);
     await using map = await serve(store, made.nowMs);
@@ -329,9 +273,9 @@ describe('what is refused', () => {
   });
 
   test('too many vessel-days, before they are all read', async () => {
-    await using folder = await newTempFolder();
+    await using folder = await newMemoryFolder();
     const made = await writeMadeUpFolder(folder.path, { vessels: 600, days: 3 });
-    const { asked, watching } = watched(createLocalStore(folder.path));
+    const { asked, store: watching } = watchedStore(createLocalStore(folder.path));
     await using map = await serve(watching, made.nowMs);
     const { status, body } = await map.ask('/jobs/measurements/coverage?from=2016-06-30');
     expect(status).toBe(400);
@@ -339,7 +283,7 @@ describe('what is refused', () => {
     expect(body.message).toMatch(
       /on 3653 days, which is 2,0\d\d,\d{3} vessel-days, expected at most 2,000,000/,
     );
-    expect(asked.puts).toBe(0);
+    expect(asked.filter((one) => one.startsWith('put'))).toEqual([]);
     const few = await map.ask('/jobs/measurements/coverage?from=2025-06-30');
     expect(few.body.cells).toHaveLength(600 * 366);
   });

@@ -7,6 +7,7 @@ import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
 import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';
 import type { VesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { startWork } from '../../src/fleet/work.ts';
+import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
@@ -183,4 +184,15 @@ const MEASUREMENTS: JobFile = {
   vessels: [VESSEL],
   select: ['flat/{vessel}/S*'],
   schedule: { cron: '15 6 * * *', timezone: 'UTC', settle: '6h' },
+};
+
+/** What a scheduler learns of its job. */
+const OF = { job: 'measurements' } as const;
+export const learned = {
+  missing: (missing: number, oldest: string) =>
+    ({ ...OF, kind: 'missing', missing, oldest, unpublished: () => [] }) as const,
+  failed: (failed: number, refused: number) =>
+    ({ ...OF, kind: 'failed', failed, refused, letters: [], notes: new DayMap<never>() }) as const,
+  lookedBack: (found: Readonly<Record<string, number>>, from: string, to: string) =>
+    ({ ...OF, kind: 'looked-back', found, from, to, uncompared: [] }) as const,
 };

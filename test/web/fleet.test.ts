@@ -11,7 +11,6 @@ import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/queued-day.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
-import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import type { FleetAnswer } from '../../src/web/answers.ts';
 import { registerFleet } from '../../src/web/fleet.ts';
 import { WebError } from '../../src/web/web-error.ts';
@@ -20,7 +19,7 @@ import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import { DATE, VESSEL } from '../helpers/run.ts';
-import { FLEET_OVERRIDES, openTestFleet, type TestFleet } from './fleet-bench.ts';
+import { FLEET_OVERRIDES, learned, openTestFleet, type TestFleet } from './fleet-bench.ts';
 
 const server = await redisForTests();
 const isOwnPossible = canStartOwnRedis();
@@ -170,29 +169,9 @@ describe.skipIf(server === undefined)('the fleet', () => {
     const { news } = scheduler;
     await defineBackfill(fleet.ports.store, BACKFILL);
     news.onEvent({ kind: 'lead', leads: true });
-    news.onEvent({
-      kind: 'missing',
-      job: 'measurements',
-      missing: 12,
-      oldest: '2026-01-03',
-      unpublished: () => [],
-    });
-    news.onEvent({
-      kind: 'failed',
-      job: 'measurements',
-      failed: 2,
-      refused: 1,
-      letters: [],
-      notes: new DayMap(),
-    });
-    news.onEvent({
-      kind: 'looked-back',
-      job: 'measurements',
-      found: { changed: 3, unchanged: 11 },
-      from: '2026-01-01',
-      to: '2026-01-15',
-      uncompared: [],
-    });
+    news.onEvent(learned.missing(12, '2026-01-03'));
+    news.onEvent(learned.failed(2, 1));
+    news.onEvent(learned.lookedBack({ changed: 3, unchanged: 11 }, '2026-01-01', '2026-01-15'));
     news.onEvent({
       kind: 'backfill',
       id: 'b-1',

@@ -6,15 +6,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { silentLog, systemClock, type VesselDay } from '../../src/core/model/index.ts';
-import { thisProcess } from '../../src/core/process/process-id.ts';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { createLazyPage } from '../../src/web/lazy-page.ts';
 import { makeJob } from '../helpers/day-server.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
+import { servePage } from '../helpers/web.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 const PATH = `/api/jobs/${DAY.job}/days/${DAY.vessel}/${DAY.date}/object`;
@@ -51,25 +50,10 @@ async function serve(jobs = [makeJob()], onGet = async () => {}) {
     await onGet();
     return await store.get(...asked);
   };
-  const page = createLazyPage(
-    () => ({ host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl: 'file:///lake' }),
-    silentLog,
-    {
-      ...{ store: { ...store, get, getRange }, jobs, clock: systemClock, log: silentLog },
-      ...{ self: thisProcess(), apiVersion: '2026-09-10', version: '0.0.0' },
-    },
-  );
-  const server = createServer((request, response) => {
-    responses.push(response);
-    page.answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  open.push(async () => {
-    server.closeAllConnections();
-    server.close();
-    await page.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const page = await servePage({ store: { ...store, get, getRange }, jobs });
+  page.server.on('request', (_request, response) => responses.push(response));
+  open.push(page.close);
+  const port = Number(new URL(page.url).port);
   return { port, responses, readBytes: () => readBytes, unsentBytes: () => unsentBytes };
 }
 

@@ -1,4 +1,4 @@
-/** What is answered of a vessel-day, over real HTTP, of lakes that were really exported: in a folder, on S3, as a table. */
+/** What is answered of a vessel-day, over real HTTP, of lakes that were really exported: in a folder and as a table. */
 import { cp } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { convertCommand } from '../../src/cli/commands/convert.ts';
@@ -15,7 +15,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { AboutAnswer } from '../../src/web/answers.ts';
 import { rangeOf } from '../../src/web/vessel-day-object.ts';
-import { commandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-server.ts';
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';
@@ -30,13 +30,11 @@ import {
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
-import { s3ForTests } from '../helpers/s3.ts';
-import { awsEnv } from '../helpers/s3-client.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
 const PATH = `measurements/days/${VESSEL}/${DATE}`;
 const METADATA = { dataset: 'metadata', vessels: [VESSEL], select: ['flat/{vessel}/*'] };
-const [s3, redis] = [await s3ForTests(), await redisForTests()];
+const redis = await redisForTests();
 
 let service: TestService;
 let names: Map<string, string>;
@@ -500,34 +498,4 @@ test('a lake that is away leaves the page what it said of itself', async () => {
   expect(await (await about()).json()).toMatchObject({ layout: 'plain' });
   store.get = read;
   await store.close();
-});
-
-test.skipIf(s3 === undefined)('on S3: the answer, a range, and a replaced day', async () => {
-  const { bucket, drop } = await s3!.newBucket();
-  const env = awsEnv(s3!);
-  const lakeUrl = `s3://${bucket}/lake`;
-  const store = await openStore(lakeUrl, env);
-  onTestFinished(async () => {
-    await store.close();
-    await drop();
-  });
-  await mustExport({ service, lakeUrl, env });
-  await using server = await startDayServer(store, [makeJob()]);
-  const answer = await server.answer(PATH);
-  const { etag, sizeBytes } = answer.object!;
-  const ask = () =>
-    fetch(`${server.url}${answer.object!.url}`, { headers: { range: 'bytes=-4', 'if-match': etag } });
-  const tail = await ask();
-  expect([tail.status, tail.headers.get('content-range'), await tail.text()]).toEqual([
-    206,
-    `bytes ${sizeBytes - 4}-${sizeBytes - 1}/${sizeBytes}`,
-    'PAR1',
-  ]);
-  const [id] = names.keys();
-  service.overlay.addReadings(id!, [
-    { timestampMicros: Date.parse(`${DATE}T14:00:00Z`) * 1_000 + 1, valueText: '9.5' },
-  ]);
-  await mustExport({ service, lakeUrl, env, args: { force: true } });
-  expect((await ask()).status).toBe(412);
-  expect(JSON.stringify(await server.answer(PATH))).not.toContain(s3!.secretAccessKey);
 });

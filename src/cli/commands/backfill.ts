@@ -15,7 +15,7 @@ import {
   stepDefined,
 } from '../../fleet/backfills.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
-import { type FleetNews, openFleetNews, tellFleet } from '../../fleet/fleet-news.ts';
+import { type FleetNews, tellFleet } from '../../fleet/fleet-news.ts';
 import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
 import { type Backfill, belongsTo, listBackfills } from '../../lake/backfills.ts';
@@ -66,9 +66,9 @@ export async function backfillCommand(
     writeText(context.stderr, next);
     return EXIT_OK;
   }
-  news = openFleetNews({ ...fleet, role: 'backfill' });
-  const leave = tellFleet(news);
-  return await follow(context, fleet, news, backfill, job, followMs).finally(leave);
+  const told = tellFleet({ ...fleet, role: 'backfill' });
+  news = told;
+  return await follow(context, fleet, news, backfill, job, followMs).finally(told.leave);
 }
 
 /** The range asked for; with `--failed` alone, from the first failed day to the last. */

@@ -72,7 +72,7 @@ export async function openToldExport(
   const telling = tellingRequests(overrides, () => news);
   const opened = await openExport(context, names, telling, write);
   const told = await tellOfRun(opened.app, opened.log);
-  news = told?.news;
+  news = told;
   const close = async () => {
     await told?.leave();
     await opened.app.close();

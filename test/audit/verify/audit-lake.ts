@@ -18,7 +18,7 @@ import {
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { type CommandRun, commandRun } from '../../cli/commands/command-run.ts';
+import { type CommandRun, commandRun } from '../../helpers/command-run.ts';
 import {
   DATE,
   type JobFile,

@@ -46,9 +46,7 @@ export type Advice =
   | ('run' | 'force' | 'restore' | 'reconcile' | 'rebuild' | 'again')
   | ('by hand' | 'by hand, then run' | 'by hand, then rebuild');
 
-interface DamageCase {
-  readonly what: string;
-  readonly act: (victim: Victim) => Promise<unknown>;
+interface CaseOptions {
   /** Default: measurements. */
   readonly datasets?: readonly Dataset[];
   /** Default: both. */
@@ -67,7 +65,11 @@ interface FindingCases {
   readonly advice: readonly Advice[];
   /** For `by hand`. */
   readonly byHand?: (victim: Victim) => Promise<unknown>;
-  readonly cases: readonly DamageCase[];
+  readonly cases: readonly (readonly [
+    what: string,
+    act: (victim: Victim) => Promise<unknown>,
+    options?: CaseOptions,
+  ])[];
 }
 
 const ALL: readonly Dataset[] = ['measurements', 'statistics', 'metadata'];
@@ -222,6 +224,7 @@ const NOBODYS = 'PAR1PAR1';
 const PLAIN: readonly Layout[] = ['plain'];
 const DELTA: readonly Layout[] = ['delta'];
 const OF_LOG = { layouts: DELTA, isOfLog: true };
+const TABLE = { datasets: ALL, layouts: DELTA };
 const removeLog = (victim: Victim) => rm(logDir(victim), { recursive: true });
 
 export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
@@ -229,254 +232,215 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
     advice: ['by hand, then run', 'restore'],
     byHand: removeFile(receiptOf),
     cases: [
-      {
-        what: 'a receipt that is cut',
-        datasets: ALL,
-        act: (victim) => edit(victim.dir, receiptOf(victim), (bytes) => bytes.subarray(0, -9)),
-      },
-      { what: 'a receipt of an empty day', isEmptyDay: true, act: inReceipt(() => ({ source: null })) },
-      {
-        what: 'a receipt with another size',
-        act: inReceipt(({ object }) => ({ object: { ...object, sizeBytes: 1 } })),
-      },
+      [
+        'a receipt that is cut',
+        (victim) => edit(victim.dir, receiptOf(victim), (bytes) => bytes.subarray(0, -9)),
+        { datasets: ALL },
+      ],
+      ['a receipt of an empty day', inReceipt(() => ({ source: null })), { isEmptyDay: true }],
+      ['a receipt with another size', inReceipt(({ object }) => ({ object: { ...object, sizeBytes: 1 } }))],
     ],
   },
   'receipt-newer': {
     advice: ['by hand'],
     // It stands for the newer vessel-export, which can read it.
     byHand: inReceipt(() => ({ receiptVersion: 1 })),
-    cases: [
-      { what: 'a receipt of a newer version', datasets: ALL, act: inReceipt(() => ({ receiptVersion: 2 })) },
-    ],
+    cases: [['a receipt of a newer version', inReceipt(() => ({ receiptVersion: 2 })), { datasets: ALL }]],
   },
   'receipt-missing': {
     advice: ['run'],
     cases: [
-      { what: 'a missing receipt', datasets: ALL, act: removeFile(receiptOf) },
-      {
-        what: 'a missing receipt of an empty day',
-        datasets: TIMED,
-        isEmptyDay: true,
-        act: removeFile(receiptOf),
-      },
-      {
-        what: 'an object of nobody in the place of a silent day',
-        isEmptyDay: true,
-        layouts: PLAIN,
-        act: async (victim) => {
+      ['a missing receipt', removeFile(receiptOf), { datasets: ALL }],
+      ['a missing receipt of an empty day', removeFile(receiptOf), { datasets: TIMED, isEmptyDay: true }],
+      [
+        'an object of nobody in the place of a silent day',
+        async (victim) => {
           for (const of of [receiptOf, detailOf]) await removeFile(of)(victim);
           await put(victim.dir, keyOf(victim), NOBODYS);
         },
-      },
+        { isEmptyDay: true, layouts: PLAIN },
+      ],
     ],
   },
   'object-missing': {
     advice: ['force'],
-    cases: [{ what: 'a missing object', datasets: ALL, act: removeFile(keyOf) }],
+    cases: [['a missing object', removeFile(keyOf), { datasets: ALL }]],
   },
   'object-unexpected': {
     advice: ['by hand', 'force'],
     byHand: removeFile(keyOf),
     cases: [
-      {
-        what: 'an object in the place of an empty day',
-        datasets: TIMED,
-        layouts: PLAIN,
-        isEmptyDay: true,
-        act: (victim) => put(victim.dir, keyOf(victim), NOBODYS),
-      },
+      [
+        'an object in the place of an empty day',
+        (victim) => put(victim.dir, keyOf(victim), NOBODYS),
+        { datasets: TIMED, layouts: PLAIN, isEmptyDay: true },
+      ],
     ],
   },
   'object-stray': {
     advice: ['by hand'],
     byHand: async (victim) => rename(join(victim.dir, copyOf(victim)), join(victim.dir, '_moved-away')),
     cases: [
-      {
-        what: "a copy beside the day's object, which readers would count twice",
-        datasets: ALL,
-        layouts: PLAIN,
-        act: async (victim) =>
-          put(victim.dir, copyOf(victim), await readFile(join(victim.dir, keyOf(victim)))),
-      },
+      [
+        "a copy beside the day's object, which readers would count twice",
+        async (victim) => put(victim.dir, copyOf(victim), await readFile(join(victim.dir, keyOf(victim)))),
+        { datasets: ALL, layouts: PLAIN },
+      ],
     ],
   },
   'not-in-table': {
     advice: ['force'],
-    cases: [
-      {
-        what: 'the table lost a day',
-        datasets: ALL,
-        layouts: DELTA,
-        act: (victim) => commitBehind(victim, [removal(victim)]),
-      },
-    ],
+    cases: [['the table lost a day', (victim) => commitBehind(victim, [removal(victim)]), TABLE]],
   },
   'table-file-missing': {
     advice: ['force'],
     cases: [
-      {
-        what: 'the table has another file, which is not there',
-        datasets: ALL,
-        layouts: DELTA,
-        act: (victim) => commitBehind(victim, [removal(victim), addition(victim, otherPath(victim), 3)]),
-      },
-      {
-        what: 'the table has another file too, which is not there',
-        layouts: DELTA,
-        act: (victim) => commitBehind(victim, [addition(victim, otherPath(victim), 3)]),
-      },
+      [
+        'the table has another file, which is not there',
+        (victim) => commitBehind(victim, [removal(victim), addition(victim, otherPath(victim), 3)]),
+        TABLE,
+      ],
+      [
+        'the table has another file too, which is not there',
+        (victim) => commitBehind(victim, [addition(victim, otherPath(victim), 3)]),
+        { layouts: DELTA },
+      ],
     ],
   },
   'table-differs': {
     advice: ['force'],
     cases: [
-      {
-        what: 'the table has a day twice',
-        datasets: ALL,
-        layouts: DELTA,
-        act: async (victim) => {
+      [
+        'the table has a day twice',
+        async (victim) => {
           await put(victim.dir, `${victim.day.job}/${otherPath(victim)}`, 'abc');
           await commitBehind(victim, [addition(victim, otherPath(victim), 3)]);
         },
-      },
-      {
-        what: 'the table says another size',
-        datasets: ALL,
-        layouts: DELTA,
-        act: (victim) => commitBehind(victim, [addition(victim, pathIn(victim), 3)]),
-      },
-      {
-        what: 'the table has a day that its receipt calls empty',
-        layouts: DELTA,
-        act: inReceipt(({ source }) => ({
+        TABLE,
+      ],
+      [
+        'the table says another size',
+        (victim) => commitBehind(victim, [addition(victim, pathIn(victim), 3)]),
+        TABLE,
+      ],
+      [
+        'the table has a day that its receipt calls empty',
+        inReceipt(({ source }) => ({
           ...{ rows: 0, series: 0, object: null, detail: null, firstTimestamp: null, lastTimestamp: null },
           source: { ...source!, rows: 0 },
         })),
-      },
+        { layouts: DELTA },
+      ],
     ],
   },
   'table-statistics-differ': {
     advice: ['force'],
     cases: [
-      {
-        what: 'the table counts other rows',
-        datasets: ALL,
-        layouts: DELTA,
-        act: (victim) =>
+      [
+        'the table counts other rows',
+        (victim) =>
           commitBehind(victim, [
             addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes, '{"numRecords":1}'),
           ]),
-      },
-      {
-        what: 'a bound of the table is too narrow',
-        layouts: DELTA,
-        act: async (victim) => {
+        TABLE,
+      ],
+      [
+        'a bound of the table is too narrow',
+        async (victim) => {
           const stats = await statisticsOf(victim);
           const narrow = stats.replace(/("maxValues".*?"timestamp":"[^.]*)\.\d+Z/, '$1.000Z');
           if (narrow === stats) throw new Error(`no bound in ${stats}`);
           const { sizeBytes } = victim.receipt.object!;
           await commitBehind(victim, [addition(victim, pathIn(victim), sizeBytes, narrow)]);
         },
-      },
-      {
-        what: 'the table has no statistics of a file',
-        layouts: DELTA,
-        act: (victim) =>
+        { layouts: DELTA },
+      ],
+      [
+        'the table has no statistics of a file',
+        (victim) =>
           commitBehind(victim, [addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes)]),
-      },
+        { layouts: DELTA },
+      ],
     ],
   },
   'log-damaged': {
     advice: ['restore', 'rebuild'],
     cases: [
-      { what: 'a log that is lost', ...OF_LOG, act: removeLog },
-      {
-        what: 'the newest entry is lost',
-        ...OF_LOG,
-        datasets: ALL,
-        act: async (victim) => rm((await newestEntry(victim)).path),
-      },
-      {
-        what: 'an entry is cut short',
-        ...OF_LOG,
-        act: async (victim) => {
+      ['a log that is lost', removeLog, OF_LOG],
+      [
+        'the newest entry is lost',
+        async (victim) => rm((await newestEntry(victim)).path),
+        { ...OF_LOG, datasets: ALL },
+      ],
+      [
+        'an entry is cut short',
+        async (victim) => {
           const { path } = await newestEntry(victim);
           await writeFile(path, (await readFile(path)).subarray(0, -9));
         },
-      },
-      {
-        what: 'an entry is missing',
-        ...OF_LOG,
-        act: (victim) => rm(join(logDir(victim), `${versionName(0)}.json`)),
-      },
-      {
-        what: 'a schema that is no JSON',
-        ...OF_LOG,
-        act: async (victim) => {
+        OF_LOG,
+      ],
+      ['an entry is missing', (victim) => rm(join(logDir(victim), `${versionName(0)}.json`)), OF_LOG],
+      [
+        'a schema that is no JSON',
+        async (victim) => {
           const { schemaString } = await metadataOf(victim);
           const path = join(logDir(victim), `${versionName(0)}.json`);
           const text = await readFile(path, 'utf8');
           await writeFile(path, text.replace(JSON.stringify(schemaString), '"{"'));
         },
-      },
+        OF_LOG,
+      ],
     ],
   },
   'checkpoint-damaged': {
     advice: ['rebuild'],
     cases: [
-      {
-        what: 'a checkpoint that is lost',
-        ...OF_LOG,
-        datasets: ALL,
-        act: async (victim) => rm(await checkpointOf(victim)),
-      },
-      {
-        what: 'a checkpoint that is cut',
-        ...OF_LOG,
-        act: inCheckpoint((bytes) => bytes.subarray(0, -50)),
-      },
-      { what: 'a checkpoint whose statistics are broken', ...OF_LOG, act: inCheckpoint(breakStatistics) },
-      {
-        what: 'a name of the newest checkpoint that is no JSON',
-        ...OF_LOG,
-        act: (victim) => writeFile(join(logDir(victim), '_last_checkpoint'), '{'),
-      },
+      [
+        'a checkpoint that is lost',
+        async (victim) => rm(await checkpointOf(victim)),
+        { ...OF_LOG, datasets: ALL },
+      ],
+      ['a checkpoint that is cut', inCheckpoint((bytes) => bytes.subarray(0, -50)), OF_LOG],
+      ['a checkpoint whose statistics are broken', inCheckpoint(breakStatistics), OF_LOG],
+      [
+        'a name of the newest checkpoint that is no JSON',
+        (victim) => writeFile(join(logDir(victim), '_last_checkpoint'), '{'),
+        OF_LOG,
+      ],
     ],
   },
   'table-schema-differs': {
     advice: ['rebuild'],
     cases: [
-      {
-        what: 'a column of the table is renamed',
-        ...OF_LOG,
-        datasets: ALL,
-        act: inSchema((schema) => {
+      [
+        'a column of the table is renamed',
+        inSchema((schema) => {
           fieldOf(schema, 'time_series_id').name = 'series';
         }),
-      },
-      {
-        what: 'a column of the table has another type',
-        ...OF_LOG,
-        act: inSchema((schema) => {
+        { ...OF_LOG, datasets: ALL },
+      ],
+      [
+        'a column of the table has another type',
+        inSchema((schema) => {
           fieldOf(schema, 'long_value').type = 'double';
         }),
-      },
+        OF_LOG,
+      ],
     ],
   },
   'table-unsupported': {
     advice: ['by hand, then rebuild'],
     byHand: removeLog,
     cases: [
-      {
-        what: 'another writer has raised the protocol',
-        ...OF_LOG,
-        datasets: ALL,
-        act: (victim) => commitBehind(victim, [NEWER_PROTOCOL]),
-      },
-      {
-        what: 'another writer has marked rows as deleted',
-        ...OF_LOG,
-        act: (victim) => {
+      [
+        'another writer has raised the protocol',
+        (victim) => commitBehind(victim, [NEWER_PROTOCOL]),
+        { ...OF_LOG, datasets: ALL },
+      ],
+      [
+        'another writer has marked rows as deleted',
+        (victim) => {
           const { add } = addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes);
           const protocol = { ...NEWER_PROTOCOL.protocol, readerFeatures: ['deletionVectors'] };
           return commitBehind(victim, [
@@ -484,185 +448,169 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
             { add: { ...add, deletionVector: { storageType: 'u' } } },
           ]);
         },
-      },
+        OF_LOG,
+      ],
     ],
   },
   'size-differs': {
     advice: ['force'],
-    cases: [{ what: 'a truncated object', datasets: ALL, act: inObject((bytes) => bytes.subarray(0, -1)) }],
+    cases: [['a truncated object', inObject((bytes) => bytes.subarray(0, -1)), { datasets: ALL }]],
   },
   'checksum-differs': {
     advice: ['force'],
     cases: [
-      { what: 'a flipped bit in the data', datasets: ALL, act: flip(() => 40) },
-      {
-        what: 'an object of another writer, of the same size',
-        act: inObject((bytes) => {
+      ['a flipped bit in the data', flip(() => 40), { datasets: ALL }],
+      [
+        'an object of another writer, of the same size',
+        inObject((bytes) => {
           bytes.write('somebody-else', bytes.lastIndexOf('vessel-export'));
           return bytes;
         }),
-      },
-      {
-        what: 'a receipt of other digests',
-        act: inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
-      },
+      ],
+      [
+        'a receipt of other digests',
+        inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
+      ],
     ],
   },
   'footer-unreadable': {
     advice: ['force'],
     cases: [
-      { what: 'an object that is no Parquet', datasets: ALL, act: forge((bytes) => bytes.fill(0x41)) },
-      {
-        what: 'a footer whose length is a lie',
-        act: forge((bytes) => bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8)),
-      },
+      ['an object that is no Parquet', forge((bytes) => bytes.fill(0x41)), { datasets: ALL }],
+      [
+        'a footer whose length is a lie',
+        forge((bytes) => bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8)),
+      ],
     ],
   },
   'schema-differs': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a column of another name',
-        datasets: ALL,
-        act: forge((bytes) => bytes.write('time_series_xx', bytes.indexOf('time_series_id'))),
-      },
-      {
-        what: 'an object rewritten by another tool',
-        layouts: PLAIN,
-        act: async (victim) => {
+      [
+        'a column of another name',
+        forge((bytes) => bytes.write('time_series_xx', bytes.indexOf('time_series_id'))),
+        { datasets: ALL },
+      ],
+      [
+        'an object rewritten by another tool',
+        async (victim) => {
           const path = join(victim.dir, keyOf(victim));
           await duckRows(`COPY (SELECT * FROM '${path}') TO '${path}.tmp' (FORMAT parquet)`);
           await rename(`${path}.tmp`, path);
           await adjustReceipt(victim);
         },
-      },
+        { layouts: PLAIN },
+      ],
     ],
   },
   'rows-differ': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a receipt of fewer rows',
-        datasets: TIMED,
-        act: inReceipt(({ rows }) => ({ rows: rows - 1 })),
-      },
-      {
-        what: 'a snapshot of more rows',
-        datasets: ['metadata'],
-        act: inReceipt(({ rows, source }) => ({
+      ['a receipt of fewer rows', inReceipt(({ rows }) => ({ rows: rows - 1 })), { datasets: TIMED }],
+      [
+        'a snapshot of more rows',
+        inReceipt(({ rows, source }) => ({
           ...{ rows: rows + 1, series: rows + 1, source: { ...source, rows: rows + 1 } },
         })),
-      },
-      { what: 'a receipt of other series', act: inReceipt(({ series }) => ({ series: series - 1 })) },
-      {
-        what: 'a detail with another series in it',
-        act: inNamedDetail((detail) => ({
+        { datasets: ['metadata'] },
+      ],
+      ['a receipt of other series', inReceipt(({ series }) => ({ series: series - 1 }))],
+      [
+        'a detail with another series in it',
+        inNamedDetail((detail) => ({
           ...detail,
           ours: { ...detail.ours, more: [[3, 1, 3 * 3_600e6, 3 * 3_600e6]] },
         })),
-      },
+      ],
     ],
   },
   'times-differ': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a receipt of other times',
-        datasets: TIMED,
-        act: inReceipt(({ date }) => ({ lastTimestamp: `${date}T23:59:59.999999Z` })),
-      },
+      [
+        'a receipt of other times',
+        inReceipt(({ date }) => ({ lastTimestamp: `${date}T23:59:59.999999Z` })),
+        { datasets: TIMED },
+      ],
     ],
   },
   'outside-day': {
     advice: ['force'],
     cases: [
-      {
-        what: 'an object that says it has a row of the day before',
-        datasets: TIMED,
-        act: forge((bytes, { receipt, day }) =>
+      [
+        'an object that says it has a row of the day before',
+        forge((bytes, { receipt, day }) =>
           replaceMicros(bytes, receipt.firstTimestamp!, dateToMicros(day.date) - 1),
         ),
-      },
+        { datasets: TIMED },
+      ],
     ],
   },
   'detail-missing': {
     advice: ['force'],
     cases: [
-      { what: 'a missing detail', datasets: TIMED, act: removeFile(detailOf) },
-      {
-        what: 'a missing detail of an empty day',
-        datasets: TIMED,
-        isEmptyDay: true,
-        act: removeFile(detailOf),
-      },
+      ['a missing detail', removeFile(detailOf), { datasets: TIMED }],
+      ['a missing detail of an empty day', removeFile(detailOf), { datasets: TIMED, isEmptyDay: true }],
     ],
   },
   'detail-differs': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a detail that is no gzip',
-        datasets: TIMED,
-        act: (victim) => put(victim.dir, detailOf(victim), '{}'),
-      },
-      {
-        what: 'a detail that is no JSON, by its receipt',
-        act: async (victim) => {
+      ['a detail that is no gzip', (victim) => put(victim.dir, detailOf(victim), '{}'), { datasets: TIMED }],
+      [
+        'a detail that is no JSON, by its receipt',
+        async (victim) => {
           const text = Buffer.from('no detail');
           await put(victim.dir, detailOf(victim), gzipSync(text));
           const sha256 = hash('sha256', text);
           await inReceipt(({ detail }) => ({ detail: { ...detail, sha256 } }))(victim);
         },
-      },
-      {
-        what: 'an edited detail',
-        act: ({ dir, day }) =>
-          editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
-      },
+      ],
+      [
+        'an edited detail',
+        ({ dir, day }) => editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
+      ],
     ],
   },
   'proof-differs': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a detail without what the source counted, whose receipt was adjusted',
-        datasets: TIMED,
-        act: inNamedDetail(({ ours }) => ({ ours, source: {} })),
-      },
-      {
-        what: 'a detail without the counts that prove it, whose receipt was adjusted',
-        act: inNamedDetail(({ ours }) => ({ ours, source: null })),
-      },
-      {
-        what: 'a receipt of another count of the source',
-        datasets: TIMED,
-        act: inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
-      },
-      {
-        what: 'a receipt of other totals of the source',
-        act: inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
-      },
+      [
+        'a detail without what the source counted, whose receipt was adjusted',
+        inNamedDetail(({ ours }) => ({ ours, source: {} })),
+        { datasets: TIMED },
+      ],
+      [
+        'a detail without the counts that prove it, whose receipt was adjusted',
+        inNamedDetail(({ ours }) => ({ ours, source: null })),
+      ],
+      [
+        'a receipt of another count of the source',
+        inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
+        { datasets: TIMED },
+      ],
+      [
+        'a receipt of other totals of the source',
+        inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
+      ],
     ],
   },
   'rows-unreadable': {
     advice: ['force'],
     cases: [
-      {
-        what: 'pages that cannot be decompressed',
-        datasets: ALL,
-        isDeep: true,
-        act: forge((bytes) => bytes.fill(0xff, 30, 120)),
-      },
+      [
+        'pages that cannot be decompressed',
+        forge((bytes) => bytes.fill(0xff, 30, 120)),
+        { datasets: ALL, isDeep: true },
+      ],
     ],
   },
   'count-differs': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a detail with a reading in another hour, whose receipt was adjusted',
-        datasets: TIMED,
-        isDeep: true,
-        act: inNamedDetail((detail) => {
+      [
+        'a detail with a reading in another hour, whose receipt was adjusted',
+        inNamedDetail((detail) => {
           // Not the first and not the last of its series: those stand in the totals.
           const move = (counts: Detail['ours']): Detail['ours'] => {
             const isFree = (rows: Detail['ours'][string]) =>
@@ -676,70 +624,59 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
           };
           return { ...detail, ours: move(detail.ours), source: move(detail.source!) };
         }),
-      },
+        { datasets: TIMED, isDeep: true },
+      ],
     ],
   },
   'values-differ': {
     advice: ['force'],
     cases: [
-      {
-        what: 'a reading that the source has corrected since',
-        datasets: TIMED,
-        isDeep: true,
-        act: async (victim) => {
+      [
+        'a reading that the source has corrected since',
+        async (victim) => {
           const { id, micros } = await seriesOf(victim);
           victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
           victim.service.overlay.addReadings(id, [{ timestampMicros: micros, valueText: '123456.5' }]);
         },
-      },
+        { datasets: TIMED, isDeep: true },
+      ],
     ],
   },
   'source-changed': {
     advice: ['force', 'reconcile'],
     cases: [
-      {
-        what: 'a reading that came late',
-        datasets: TIMED,
-        isDeep: true,
-        act: async (victim) => {
+      [
+        'a reading that came late',
+        async (victim) => {
           const { id, micros } = await seriesOf(victim);
           victim.service.overlay.addReadings(id, [{ timestampMicros: micros + 1, valueText: '1.5' }]);
         },
-      },
-      {
-        what: 'a reading that the source has no more',
-        datasets: TIMED,
-        isDeep: true,
-        act: async (victim) => {
+        { datasets: TIMED, isDeep: true },
+      ],
+      [
+        'a reading that the source has no more',
+        async (victim) => {
           const { id, micros } = await seriesOf(victim);
           victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
         },
-      },
-      {
-        what: 'a reading on a day that was empty',
-        datasets: TIMED,
-        isDeep: true,
-        isEmptyDay: true,
-        act: async (victim) => {
+        { datasets: TIMED, isDeep: true },
+      ],
+      [
+        'a reading on a day that was empty',
+        async (victim) => {
           const { series = {} } = await readDetail(victim);
           const timestampMicros = dateToMicros(victim.day.date) + 1;
           victim.service.overlay.addReadings(Object.keys(series)[0]!, [
             { timestampMicros, valueText: '1.5' },
           ]);
         },
-      },
+        { datasets: TIMED, isDeep: true, isEmptyDay: true },
+      ],
     ],
   },
   'not-verified': {
     advice: ['again'],
-    cases: [
-      {
-        what: 'an object that cannot be read just now',
-        datasets: ALL,
-        act: async () => {},
-        unreadable: keyOf,
-      },
-    ],
+    cases: [['an object that cannot be read just now', async () => {}, { datasets: ALL, unreadable: keyOf }]],
   },
 };
 
@@ -764,7 +701,9 @@ function advicesOf(
 }
 
 /** One damage of one vessel-day, and one advice. */
-export interface Trial extends DamageCase {
+export interface Trial extends CaseOptions {
+  readonly what: string;
+  readonly act: (victim: Victim) => Promise<unknown>;
   readonly finding: FindingName;
   readonly advice: Advice;
   readonly byHand: FindingCases['byHand'];
@@ -778,18 +717,19 @@ export interface Trial extends DamageCase {
  */
 export const TRIALS: readonly Trial[] = Object.entries(DAMAGES).flatMap(
   ([finding, { advice, byHand, cases }]) =>
-    cases.flatMap((one) =>
-      (one.layouts ?? (['plain', 'delta'] as const)).flatMap((layout) =>
-        (one.datasets ?? (['measurements'] as const))
-          .filter(
-            (dataset) => isLong || one.layouts || layout === 'plain' || dataset === (one.datasets ?? ALL)[0],
-          )
+    cases.flatMap(([what, act, options = {}]) => {
+      const { layouts, datasets = ['measurements'] } = options;
+      const isTried = (layout: Layout, dataset: Dataset) =>
+        isLong || layouts !== undefined || layout === 'plain' || dataset === datasets[0];
+      return (layouts ?? (['plain', 'delta'] as const)).flatMap((layout) =>
+        datasets
+          .filter((dataset) => isTried(layout, dataset))
           .flatMap((dataset) =>
             advicesOf(finding as FindingName, advice, dataset, layout).map((each) => ({
-              ...one,
-              ...{ finding: finding as FindingName, advice: each, byHand, dataset, layout },
+              ...{ ...options, what, act, byHand, dataset, layout },
+              ...{ finding: finding as FindingName, advice: each },
             })),
           ),
-      ),
-    ),
+      );
+    }),
 );

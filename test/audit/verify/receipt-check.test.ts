@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { checkReceipt } from '../../../src/audit/verify/receipt-check.ts';
 import type { Receipt } from '../../../src/core/model/index.ts';
+import { receiptKey } from '../../../src/lake/keys.ts';
+import { parseReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';
 
 const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
@@ -44,12 +46,17 @@ test.for<[what: string, change: (receipt: Receipt) => object]>([
   expect(findIn(JSON.stringify({ ...SOUND, ...change(SOUND) }))).toEqual(Array(2).fill('receipt-damaged'));
 });
 
+const { startedAt: _, ...lacking } = SOUND;
 test.for([
-  ['', 'receipt-damaged'],
-  ['[]', 'receipt-damaged'],
-  ['{"receiptVersion":1}', 'receipt-damaged'],
-  [JSON.stringify(SOUND).slice(0, -9), 'receipt-damaged'],
-  ['{"receiptVersion":7,"rows":"as words"}', 'receipt-newer'],
-])('%j is none: %s', ([text, name]) => {
-  expect(findIn(text!)).toEqual([name, name]);
+  ...['', '[]', '{"receiptVersion":1}', JSON.stringify(SOUND).slice(0, -9), JSON.stringify(lacking)],
+  ...[{ object: {} }, { vessel: 'IMO9999999' }].map((more) => JSON.stringify({ ...SOUND, ...more })),
+  '{"receiptVersion":7,"rows":"as words"}',
+])('%j is none to those who read it in earnest either', (text) => {
+  const isNewer = text.includes('"receiptVersion":7');
+  expect(findIn(text)).toEqual(Array(2).fill(isNewer ? 'receipt-newer' : 'receipt-damaged'));
+  const code = isNewer ? 'unknown-receipt-version' : 'damaged-receipt';
+  const message = expect.stringContaining(receiptKey(DAY));
+  expect(() => parseReceipt(Buffer.from(text), receiptKey(DAY))).toThrow(
+    expect.objectContaining({ code, message }),
+  );
 });

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkCommand } from '../../../src/cli/commands/check.ts';
 import { type Clock, systemClock } from '../../../src/core/model/index.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import type { FaultPort } from '../../helpers/faulty-service/faults.ts';
 import { startProvider } from '../../helpers/openid-provider.ts';
 import { refusingPort } from '../../helpers/ports.ts';
@@ -23,7 +24,6 @@ import { mountSmallDisk } from '../../helpers/small-disk.ts';
 import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { EXPIRED, SELF_SIGNED } from '../../source/fetch/self-signed.ts';
 import { startFaultProxy } from '../../store/fault-proxy.ts';
-import { commandRun } from '../commands/command-run.ts';
 import { SCHEMAS_DIR } from '../commands/schemas.ts';
 
 const s3 = await s3ForTests();

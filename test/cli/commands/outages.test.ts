@@ -18,6 +18,7 @@ import { runFleetProcess } from '../../../src/fleet/fleet-process.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { loadConfig } from '../../../src/runtime/config/config.ts';
+import { type CommandPlace, commandRun } from '../../helpers/command-run.ts';
 import { redisForTests } from '../../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import {
@@ -32,7 +33,6 @@ import {
   VESSEL,
   writeJobs,
 } from '../../helpers/run.ts';
-import { type CommandPlace, commandRun } from './command-run.ts';
 
 const redis = await redisForTests();
 const RANGE = { from: DATE, to: addDays(DATE, 3) };

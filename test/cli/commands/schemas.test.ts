@@ -18,10 +18,10 @@ import { verifyCommand } from '../../../src/cli/commands/verify.ts';
 import { addDays, dayRange, systemClock } from '../../../src/core/model/index.ts';
 import { claimKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { edit } from '../../audit/verify/audit-lake.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { redisForTests } from '../../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import { DATE, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../../helpers/run.ts';
-import { commandRun } from './command-run.ts';
 import { SCHEMAS_DIR, schemaFiles } from './schemas.ts';
 
 const redis = await redisForTests();

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { seriesCommand, vesselsCommand } from '../../../src/cli/commands/catalogue.ts';
 import { systemClock } from '../../../src/core/model/index.ts';
 import { detailKey } from '../../../src/lake/keys.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
 import { SCHEMAS_DIR } from '../../cli/commands/schemas.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import {
   DATE,

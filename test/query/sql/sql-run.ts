@@ -1,7 +1,7 @@
 /** `sql` on a lake, in this process. */
 import { Readable } from 'node:stream';
 import { type SqlOptions, sqlCommand } from '../../../src/cli/commands/sql.ts';
-import { type CommandPlace, type CommandRun, commandRun } from '../../cli/commands/command-run.ts';
+import { type CommandPlace, type CommandRun, commandRun } from '../../helpers/command-run.ts';
 import { DEFAULTS, JOBS } from '../views/view-lake.ts';
 
 /** `sql` undefined: from `input`. */

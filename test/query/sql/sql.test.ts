@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { splitStatements, sqlCommand } from '../../../src/cli/commands/sql.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { duckRows } from '../../helpers/lake.ts';
 import { DATE, newLake, type TestLake, VESSEL } from '../../helpers/run.ts';
 import { newTempFolder } from '../../helpers/temp.ts';

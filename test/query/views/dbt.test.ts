@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { MARKER, TEXTS } from '../../helpers/hostile-sql.ts';
 import { newLake, type TestLake } from '../../helpers/run.ts';
 import { sqlParsersForTests } from '../../helpers/sql-parsers.ts';

@@ -2,7 +2,7 @@
 import { splitStatements } from '../../../src/cli/commands/sql.ts';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
 import { addDays, type Layout, systemClock } from '../../../src/core/model/index.ts';
-import { type CommandRun, commandRun } from '../../cli/commands/command-run.ts';
+import { type CommandRun, commandRun } from '../../helpers/command-run.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import { DATE, mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../../helpers/run.ts';
 

@@ -7,7 +7,6 @@ import { expect, test } from 'vitest';
 import { ConfigError } from '../../../src/core/errors.ts';
 import { loadConfig, showSettings } from '../../../src/runtime/config/config.ts';
 import { hostileNames, unseenIn } from '../../helpers/hostile-text.ts';
-import { callCli } from '../../helpers/run.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 const JOB = 'dataset: measurements\nvessels: [IMO9321483]\nselect: ["flat/{vessel}/*"]\n';
@@ -106,13 +105,4 @@ test('a socket, and names that steer a terminal, are faults too', async () => {
   expect(faults).toHaveLength(2);
   expect(faults.join()).toMatch(/becomes a folder; .*it is a device or a socket/);
   expect(unseenIn(faults.join())).toEqual([]);
-});
-
-test('the command lists them all at once, and exits with 2', async () => {
-  await using folder = await newTempFolder();
-  for (const [index, [, put]] of HOSTILE.slice(0, 8).entries()) put(join(folder.path, `job-${index}.yaml`));
-  const ran = await callCli(['status'], environment(folder.path));
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toMatch(/^error: 8 faults in the settings:\n( {2}- .*\n){8}'vessel-export config'/);
-  expect(ran.stderr).not.toMatch(/^ +at /m);
 });

@@ -135,21 +135,6 @@ describe.skipIf(!canRunPromtool())('promtool', () => {
     expect(promtool('test', 'rules', TESTS)).toEqual({ status: 0, said: expect.stringContaining('SUCCESS') });
   });
 
-  test('finds that a test fails where a rule is another', async () => {
-    await using folder = await newTempFolder();
-    const changed = readFileSync(RULES, 'utf8').replaceAll('> 900', '> 9000');
-    await writeFile(join(folder.path, 'alerts.yaml'), changed);
-    const own = ({ alert_rule_test: checks }: RuleTest) => checks[0]!.alertname === 'VesselExportNotPlanned';
-    const file = join(folder.path, 'test.yaml');
-    // JSON is YAML too.
-    await writeFile(
-      file,
-      JSON.stringify({ ...parse(readFileSync(TESTS, 'utf8')), tests: ruleTests.filter(own) }),
-    );
-    const { status, said } = promtool('test', 'rules', file);
-    expect([status, said]).toEqual([1, expect.stringContaining('VesselExportNotPlanned')]);
-  });
-
   test('can parse every expression of the dashboard', async () => {
     await using folder = await newTempFolder();
     // What Grafana fills in.

@@ -16,7 +16,6 @@ import {
 } from '../../helpers/run.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 import { startCollector } from './collector.ts';
-import { recordModules } from './loaded-modules.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const PARENT_ID = 'b7ad6b7169203331';
@@ -79,18 +78,6 @@ test('without one each vessel-day is a trace, as far as the sampler has it', asy
       traceId,
     );
   expect(said).toHaveLength(2);
-});
-
-test('a run that is not traced loads none of its modules', async () => {
-  await using folder = await newTempFolder();
-  await using lake = await newLake();
-  const { env, loaded } = await recordModules(folder.path);
-  const disabled = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' };
-  const { code, stderr } = await runCli(RUN, { ...envOf(lake), ...disabled, ...env });
-  expect(code, stderr).toBe(0);
-  const modules = await loaded();
-  expect(modules.some((url) => url.includes('/undici/'))).toBe(true);
-  expect(modules.filter((url) => /@opentelemetry|bullmq-otel|src\/runtime\/tracing/.test(url))).toEqual([]);
 });
 
 test('a collector that is down costs a warning, said once, and nothing of the work', async () => {

@@ -13,7 +13,7 @@ import { systemClock } from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../helpers/command-run.ts';
 import { missingRadosgwPrograms, type Radosgw, type S3Address, startRadosgw } from '../../helpers/radosgw.ts';
 import type { TestService } from '../../helpers/run.ts';
 import { DATE, FEW_SERIES, mustExport, startTestService, VESSEL } from '../../helpers/run.ts';
