@@ -104,14 +104,11 @@ interface LedgerFindings {
 }
 
 async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
+  const { store, log } = ports;
   const { receipts: published, damaged } = await readLedger({
-    store: ports.store,
-    job: job.name,
+    ...{ store, log, job: job.name, vessels: new Set(range.vessels), writeIndex: true },
     dates: datesBetween(range.from, range.to),
-    vessels: new Set(range.vessels),
     members: PUBLISHED_MEMBERS,
-    writeIndex: true,
-    log: ports.log,
   });
   const faults = new DayMap<DataError>();
   for (const { day, error } of damaged) faults.set(day, error);
@@ -137,7 +134,6 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
   return { findings, toCompare, published };
 }
 
-/** What comparing works with, and where it puts what it finds. */
 interface Lookback extends LedgerFindings {
   readonly ports: ExportPorts;
   readonly contextOf: (vessel: string, date: string) => SourceContext;

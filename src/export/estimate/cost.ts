@@ -1,7 +1,6 @@
 /** What an export will take, from a sample. Pure: what was sampled and experienced is passed in. */
 import type { Dataset } from '../../core/model/index.ts';
 
-/** What the source counts of one vessel-day. */
 export interface SampledDay {
   readonly vessel: string;
   readonly date: string;
@@ -11,7 +10,6 @@ export interface SampledDay {
   readonly series: number;
 }
 
-/** What published days of the same job took. */
 export interface Experience {
   readonly vesselDays: number;
   readonly rows: number;
@@ -20,7 +18,6 @@ export interface Experience {
   readonly durationMs: number;
 }
 
-/** One request for readings that was timed. */
 export interface TimedFetch {
   readonly rows: number;
   readonly durationMs: number;
@@ -28,18 +25,15 @@ export interface TimedFetch {
 
 export interface CostInput {
   readonly dataset: Dataset;
-  /** Vessel-days to export. */
   readonly toDo: number;
   readonly sampled: readonly SampledDay[];
   /** Requests for metadata that each vessel-day begins with. */
   readonly expressions: number;
-  /** Does each vessel-day ask the source for its counts? */
   readonly counted: boolean;
   /** Time slices of a vessel-day with so many readings and series. */
   readonly slicesOf: (day: SampledDay) => number;
   readonly experience: Experience | undefined;
   readonly timed: TimedFetch | undefined;
-  /** Mean time of a small request. */
   readonly latencyMs: number;
   readonly concurrencyLimit: number;
   /** Vessel-days at once. */
@@ -59,9 +53,7 @@ export interface CostEstimate {
   readonly requests: number;
   readonly sizeBytes: number;
   readonly durationMs: number;
-  /** What decides the time. */
   readonly boundBy: 'rate-limit' | 'experience' | 'timed-request' | 'requests';
-  /** Where bytes per row come from. */
   readonly bytesFrom: 'experience' | 'assumption';
 }
 
@@ -86,6 +78,8 @@ export function estimateCost(input: CostInput): CostEstimate {
   const requestsADay = input.expressions + (input.counted ? 1 : 0) + mean(input.slicesOf);
   const requests = Math.round(requestsADay * toDo);
   const isKnown = experience !== undefined && experience.rows > 0;
+  const work = workOf(input, rows, requests);
+  const rateLimitMs = input.perMinute > 0 ? (requests / input.perMinute) * 60_000 : 0;
   const rowBytes = isKnown ? experience.sizeBytes / experience.rows : ASSUMED_ROW_BYTES[input.dataset];
   return {
     dataset: input.dataset,
@@ -97,23 +91,15 @@ export function estimateCost(input: CostInput): CostEstimate {
     requests,
     sizeBytes: Math.round(rows * rowBytes),
     bytesFrom: isKnown ? 'experience' : 'assumption',
-    ...timeOf(input, rows, requests),
+    ...(rateLimitMs > work.durationMs ? { durationMs: rateLimitMs, boundBy: 'rate-limit' } : work),
   };
-}
-
-type Time = Pick<CostEstimate, 'durationMs' | 'boundBy'>;
-
-function timeOf(input: CostInput, rows: number, requests: number): Time {
-  const work = workOf(input, rows, requests);
-  const rateLimitMs = input.perMinute > 0 ? (requests / input.perMinute) * 60_000 : 0;
-  return rateLimitMs > work.durationMs ? { durationMs: rateLimitMs, boundBy: 'rate-limit' } : work;
 }
 
 function workOf(
   { experience, timed, latencyMs, concurrencyLimit, workers, toDo }: CostInput,
   rows: number,
   requests: number,
-): Time {
+): Pick<CostEstimate, 'durationMs' | 'boundBy'> {
   if (experience !== undefined && experience.vesselDays > 0) {
     // What a day takes beside its rows shows in small days: both means count, the larger one wins.
     const byDay = (experience.durationMs / experience.vesselDays) * toDo;

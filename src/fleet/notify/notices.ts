@@ -1,8 +1,7 @@
 /**
- * Telling: what is new is written down as being sent, sent, and written down as told. So nothing is told twice, whoever
- * leads; a process that dies between sending and writing has its message sent again, with the same id. What was told lies in
- * the lake: it outlives a flushed Redis, a restart and a new leader. A version is replaced only by who has read it, so that
- * of two processes one goes on.
+ * Telling: what is new is written down as being sent, sent, and written down as told, in the lake, which outlives Redis and
+ * every process. So nothing is told twice, whoever leads; who dies in between has its message sent again, with the same id.
+ * A version is replaced only by who has read it, so that of two processes one goes on.
  */
 
 import { z } from 'zod';
@@ -89,10 +88,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   let delayMs: number = RETRY_MS[0];
 
   /** Undefined: somebody else has written. */
-  async function write(
-    notices: Notices,
-    { version: before }: FoundNotices,
-  ): Promise<FoundNotices | undefined> {
+  async function write(notices: Notices, { version: before }: FoundNotices) {
     const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);
     return version === undefined ? undefined : { notices, version };
   }

@@ -3,7 +3,6 @@ import { type Moment, type Receipt, toMoment } from '../../core/model/index.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
 import type { ReceiptVersion } from './ledger.ts';
 
-/** A receipt in the index. */
 export interface IndexRow
   extends Pick<
     Receipt,
@@ -52,7 +51,6 @@ export function toIndexRow(receipt: Receipt, { sizeBytes: listedBytes, tag }: Re
   };
 }
 
-/** What was asked of a receipt that was fetched. */
 export function partOf<M extends IndexedMember>(row: IndexRow, members: readonly M[]): IndexedPart<M> {
   const { job, vessel, date } = row;
   const part: Record<string, unknown> = { job, vessel, date };
@@ -72,17 +70,13 @@ export function isIndexable({ started, finished, tag }: IndexRow): boolean {
   return tag !== '' && isIndexedMoment(started) && isIndexedMoment(finished);
 }
 
-/**
- * How a column is kept. `text`; `repeated`: text of few different values; `number`; `moment`: a time in milliseconds;
- * `json`: any value as JSON, of which few are there.
- */
+/** How a column is kept. `repeated`: text of few values; `moment`: a time in milliseconds; `json`: any value, of which few are there. */
 export interface Column {
   readonly kind: 'text' | 'repeated' | 'number' | 'moment' | 'json';
   readonly isRight: (value: unknown) => boolean;
   readonly isOptional?: boolean;
 }
 
-/** A member of the receipt as it is. */
 const member = (name: string, kind: Column['kind']): Column => ({
   ...{ kind, isRight: (RECEIPT[name] ?? RECEIPT_ADDED[name])![0] },
 });

@@ -48,24 +48,17 @@ interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
 }
 
 export interface LedgerReading {
-  /** Receipts that cannot be read. */
   readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
   /** How many receipts came out of the index, and how many were fetched. */
   fromIndex: number;
   fetched: number;
 }
 
-interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
-  readonly receipts: Pick<DayMap<IndexedPart<M>>, 'get' | 'size' | 'values'>;
-}
-
 /**
  * The receipts of a job on some dates. Memory: what is asked of each, the lists of some dates, the index of one month, and
  * some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
  */
-export async function readLedger<M extends IndexedMember>(
-  question: LedgerQuestion<M>,
-): Promise<LedgerAnswer<M>> {
+export async function readLedger<M extends IndexedMember>(question: LedgerQuestion<M>) {
   const receipts = new DayMap<IndexedPart<M>>();
   const take = (receipt: IndexedPart<M>) => receipts.set(receipt, receipt);
   return { receipts, ...(await scanLedger({ ...question, take })) };
@@ -85,7 +78,6 @@ export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): 
   return reading;
 }
 
-/** What is found out about a month while it is read. */
 interface MonthState {
   readonly reading: LedgerReading;
   /** Dates whose receipts are known, as far as the index is concerned. */

@@ -56,7 +56,6 @@ export async function lastReceiptDates(
   return last;
 }
 
-/** The first date on which the job has a receipt. */
 export async function firstReceiptDate(
   store: Pick<ObjectStore, 'list'>,
   job: string,
@@ -95,6 +94,19 @@ export async function lastListedDate(
   return undefined;
 }
 
+export async function newestReadable(
+  store: Pick<ObjectStore, 'get'>,
+  job: string,
+  vessel: string,
+  dates: readonly string[],
+): Promise<Receipt | undefined> {
+  for (const date of dates) {
+    const receipt = await unlessDamaged(readReceipt(store, { job, vessel, date }));
+    if (receipt !== undefined) return receipt;
+  }
+  return undefined;
+}
+
 export type LastPublished = ReturnType<typeof createLastPublished>;
 
 /**
@@ -103,7 +115,6 @@ export type LastPublished = ReturnType<typeof createLastPublished>;
  */
 const LOOK_MS = 10_000;
 
-/** What a vessel-day's series are compared with. */
 export function createLastPublished(store: ObjectStore, clock: Clock) {
   /** The newest published day by job and vessel, and when it was looked for. */
   const looks = new Map<string, { readonly atMs: number; readonly newest: Promise<Receipt | undefined> }>();
@@ -117,11 +128,7 @@ export function createLastPublished(store: ObjectStore, clock: Clock) {
       const day = parseDayFileKey(key);
       if (day !== undefined) dates.add(day.date);
     }
-    for (const date of [...dates].sort().reverse()) {
-      const receipt = await read({ job, vessel, date });
-      if (receipt !== undefined) return receipt;
-    }
-    return undefined;
+    return newestReadable(store, job, vessel, [...dates].sort().reverse());
   }
 
   function keep(name: string, atMs: number, newest: Promise<Receipt | undefined>) {

@@ -123,10 +123,7 @@ export async function writeCheckpoint(
   await nameCheckpoint(ports, { version, size: others.length + numOfAddFiles, sizeInBytes, numOfAddFiles });
 }
 
-/**
- * The file of a checkpoint. Files of the table have row groups of their own: readers pass over the columns of all other
- * actions there, which have nothing but nulls. Throws DataError `damaged-log` where there are more or fewer files than the state has.
- */
+/** The file. Table files have row groups of their own, so readers pass over the others. Throws `damaged-log` where the count is not the state's. */
 async function* checkpointPieces(
   key: string,
   others: readonly Action[],

@@ -11,7 +11,6 @@ export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 
 const PARTITION_COLUMNS: readonly string[] = ['vessel', 'date'];
 
-/** A column of a dataset, as its Parquet files have it. */
 export interface DatasetColumn {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'text' | 'series';
@@ -35,7 +34,6 @@ const PARTITION_FIELDS: readonly TableField[] = [
 /** Where a table says which dataset it holds; readers pass over it. */
 const DATASET_KEY = 'vessel_export.dataset';
 
-/** What a table is to hold: one job's dataset. */
 export interface TableContent {
   readonly job: string;
   readonly dataset: Dataset;
@@ -55,11 +53,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
   };
 }
 
-/**
- * The metadata with which files of `content` can join the table: undefined where it holds all their columns already,
- * else one with the missing columns behind the others, so that each keeps its place. Older files have no such column,
- * and readers show null. Throws RefusedError `table-schema` where the table cannot hold them.
- */
+/** The metadata with columns of `content` added behind the others; undefined: it has them. Throws RefusedError `table-schema`. */
 export function extendedMetadata(current: TableMetadata, content: TableContent): TableMetadata | undefined {
   const found = current.configuration[DATASET_KEY];
   if (found !== content.dataset)

@@ -11,7 +11,7 @@ import { uniqueId } from '../../core/unique-id.ts';
 import { PROBE_PREFIX } from '../key.ts';
 import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { isConflict, isNotImplemented } from './errors.ts';
+import { isConflict, isNotImplemented, strangeAnswer } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
@@ -24,7 +24,6 @@ export interface S3Abilities {
   readonly completes: boolean;
 }
 
-/** A condition of S3's on what is there. */
 export type PutCondition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>;
 
 /** The same bytes have the same version, so that a put which is sent twice is written twice. */
@@ -96,8 +95,4 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   });
 }
 
-function unnamed(): Error {
-  return new Error(
-    'the answers name no version (ETag) of what was written: look at what is between here and the store',
-  );
-}
+const unnamed = () => strangeAnswer('the answers name no version (ETag) of what was written');
