@@ -209,7 +209,9 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     await expect.poll(outcome).toContain("there is no unfinished backfill 'no-such-backfill'");
     await page.route('**/api/acts', (route) => route.abort());
     await button('Resume').click();
-    await expect.poll(outcome).toContain('No response from the server: it is unknown whether the action was done');
+    await expect
+      .poll(outcome)
+      .toContain('No response from the server: it is unknown whether the action was done');
   });
 
   test('finds no buttons as a reader but a hint, and nothing where nothing can be done', async () => {

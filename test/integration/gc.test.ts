@@ -117,10 +117,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
   test('a claim that was given back today keeps its checkpoint and upload', async () => {
     await store.put(claimKey(DAY, 3), json(claimOf(3, { heartbeatMs: 0 })));
     await upload(store, DAY, 'nonce-1');
-    const kept = [
-      'kept claim: 12 h old: the next run continues it',
-      'kept upload: a claim may go on with it',
-    ];
+    const kept = ['kept claim: 12 h old: the next run continues it', 'kept upload: a claim may continue it'];
     expect(await gc(place, Date.now() + 12.2 * HOUR_MS, true)).toEqual(kept);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
@@ -131,7 +128,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await store.put(claimKey(DAY, 3), json(claimOf(3, { owner, heartbeatMs: NEXT_WEEK })));
     await store.put(receiptKey(DAY), json(receiptOfEpoch(3)));
     await upload(store, DAY, 'nonce-1');
-    const kept = ['kept claim: a live process owns it', 'kept upload: a claim may go on with it'];
+    const kept = ['kept claim: a live process owns it', 'kept upload: a claim may continue it'];
     expect(await gc(place, NEXT_WEEK, true)).toEqual(kept);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
