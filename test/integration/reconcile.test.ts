@@ -56,18 +56,16 @@ let otherIds: string[];
 
 beforeAll(async () => {
   base = await newLake();
-  await using opened = new AsyncDisposableStack();
   const service = await startTestService(FLEET);
-  opened.defer(() => service.close());
-  ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
-  otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
-  service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
-  await mustExport({
-    service,
-    lakeUrl: base.url,
-    jobs: { measurements: JOB },
-    args: { from: FROM, to: TO },
-  });
+  try {
+    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
+    service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
+    const jobs = { measurements: JOB };
+    await mustExport({ service, lakeUrl: base.url, jobs, args: { from: FROM, to: TO } });
+  } finally {
+    await service.close();
+  }
   baseFiles = await lakeFiles(base.dir);
 });
 afterAll(() => base[Symbol.asyncDispose]());
