@@ -17,14 +17,6 @@ interface OpenUpload {
   readonly parts: Map<number, Buffer>;
 }
 
-export interface HeedlessS3 extends AsyncDisposable {
-  readonly endpoint: string;
-  /** By bucket and key, with a slash before. */
-  readonly objects: ReadonlyMap<string, StoredObject>;
-  /** `PUT /bucket/key`, in order. */
-  readonly asked: string[];
-}
-
 const NO_UPLOADS =
   '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>';
 const etagOf = (bytes: Buffer) => `"${hash('md5', bytes)}"`;
@@ -38,7 +30,9 @@ interface Asked {
   readonly body: Buffer;
 }
 
-export async function startHeedlessS3(): Promise<HeedlessS3> {
+export type HeedlessS3 = Awaited<ReturnType<typeof startHeedlessS3>>;
+
+export async function startHeedlessS3() {
   const objects = new Map<string, StoredObject>();
   const uploads = new Map<string, OpenUpload>();
   const asked: string[] = [];

@@ -11,15 +11,7 @@ import { createMemoryStore } from './memory-store.ts';
 /** A whole number below `n`. */
 export type Random = (n: number) => number;
 
-export interface World {
-  readonly random: Random;
-  readonly clock: Clock;
-  readonly store: ObjectStore;
-  /** Told of every object that came to be where there was none. */
-  onNew: (key: string, bytes: Uint8Array) => void;
-  /** Let steps go until these have ended; then whatever was still on its way arrives. Throws what the first of them throws. */
-  live(processes: readonly Promise<void>[]): Promise<void>;
-}
+export type World = ReturnType<typeof createWorld>;
 
 interface Step {
   readonly go: () => void;
@@ -31,7 +23,7 @@ const MAX_STEPS = 50_000;
 const BEGIN_MS = Date.UTC(2026, 0, 6);
 
 /** `overwrites`: a store that now and then keeps no condition, which is a defect to be found. */
-export function createWorld(seed: number, { overwrites = false } = {}): World {
+export function createWorld(seed: number, { overwrites = false } = {}) {
   const random = randomOf(seed);
   const troublePercent = random(3) === 0 ? 0 : 3 + random(25);
   const ready: Step[] = [];
@@ -96,9 +88,12 @@ export function createWorld(seed: number, { overwrites = false } = {}): World {
     completeUpload: (...given) => again(() => memory.completeUpload(...given)),
   };
 
-  const world: World = {
-    ...{ random, clock, store, onNew: () => {} },
-    async live(processes) {
+  const world = {
+    ...{ random, clock, store },
+    /** Told of every object that came to be where there was none. */
+    onNew: (_key: string, _bytes: Uint8Array) => {},
+    /** Let steps go until these have ended; then what was still on its way arrives. Throws what the first of them throws. */
+    async live(processes: readonly Promise<void>[]) {
       let fault: unknown;
       let left = processes.length;
       for (const process of processes) void process.catch((error) => (fault ??= error)).finally(() => left--);

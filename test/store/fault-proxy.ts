@@ -33,19 +33,7 @@ export type Fault =
   /** The server sees it when the promise has resolved. */
   | { readonly kind: 'hold'; readonly until: Promise<void> };
 
-/** A line between a client and a real server that misbehaves on demand. */
-export interface FaultProxy extends AsyncDisposable {
-  readonly endpoint: string;
-  readonly seen: SeenRequest[];
-  /** Most connections that were open at once. */
-  readonly maxConnections: number;
-  /** The next requests that match get these faults, one each. */
-  script(matches: (request: SeenRequest) => boolean, ...faults: Fault[]): void;
-  /** From now on every request gets the fault that is named for it; undefined: none does. */
-  always: ((request: SeenRequest) => Fault | undefined) | undefined;
-  /** Resolves when the server has had every late request. */
-  delivered(): Promise<void>;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 /**
  * `refuse`: what a server that can do more would answer before it acts; asked of every request. For conditions that
@@ -54,13 +42,13 @@ export interface FaultProxy extends AsyncDisposable {
 export async function startFaultProxy(
   target: string,
   refuse: (request: SeenRequest) => Promise<number | undefined> = async () => undefined,
-): Promise<FaultProxy> {
+) {
   const seen: SeenRequest[] = [];
   let matches = (_: SeenRequest): boolean => false;
   let faults: Fault[] = [];
   let connections = 0;
   let maxConnections = 0;
-  let always: FaultProxy['always'];
+  let always: ((request: SeenRequest) => Fault | undefined) | undefined;
   const late = new Set<Promise<unknown>>();
   const agent = new Agent({ keepAlive: true });
 
@@ -99,19 +87,23 @@ export async function startFaultProxy(
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
+    /** Most connections that were open at once. */
     get maxConnections() {
       return maxConnections;
     },
-    script(newMatches, ...newFaults) {
+    /** The next requests that match get these faults, one each. */
+    script(newMatches: typeof matches, ...newFaults: Fault[]) {
       matches = newMatches;
       faults = newFaults;
     },
+    /** From now on every request gets the fault that is named for it; undefined: none does. */
     get always() {
       return always;
     },
     set always(faultOf) {
       always = faultOf;
     },
+    /** Resolves when the server has had every late request. */
     async delivered() {
       await Promise.all(late);
     },

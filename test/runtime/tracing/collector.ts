@@ -22,21 +22,13 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
-export interface Collector extends AsyncDisposable {
-  readonly url: string;
-  readonly spans: readonly CollectedSpan[];
-  readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** All bytes that came, as text: what is not in it was not sent. */
-  readonly text: string;
-  /** What is answered instead, from now on. */
-  answer: ((response: ServerResponse) => void) | undefined;
-}
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
-export async function startCollector(): Promise<Collector> {
+export async function startCollector() {
   const spans: CollectedSpan[] = [];
   const requests: { url: string; headers: IncomingHttpHeaders }[] = [];
   let text = '';
-  let answer: Collector['answer'];
+  let answer: ((response: ServerResponse) => void) | undefined;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -53,9 +45,11 @@ export async function startCollector(): Promise<Collector> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     requests,
+    /** All bytes that came, as text: what is not in it was not sent. */
     get text() {
       return text;
     },
+    /** What is answered instead, from now on. */
     get answer() {
       return answer;
     },
