@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent, createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import { startHttpServer } from '../helpers/http-server.ts';
 
 export interface SeenRequest {
   readonly method: string;
@@ -52,7 +52,7 @@ export async function startFaultProxy(
   const late = new Set<Promise<unknown>>();
   const agent = new Agent({ keepAlive: true });
 
-  const server = createServer(async (request, response) => {
+  const listener = await startHttpServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { method = '', url = '', headers } = request;
     const entry = { method, url, headers, bodyBytes: body.length };
@@ -78,14 +78,13 @@ export async function startFaultProxy(
     const answer = await forward(target, agent, request, body);
     giveAnswer(answer, response, fault);
   });
-  server.on('connection', (socket) => {
+  listener.server.on('connection', (socket) => {
     maxConnections = Math.max(maxConnections, ++connections);
     socket.on('close', () => connections--);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
 
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: listener.url,
     seen,
     /** Most connections that were open at once. */
     get maxConnections() {
@@ -110,9 +109,7 @@ export async function startFaultProxy(
     async [Symbol.asyncDispose]() {
       await Promise.all(late);
       agent.destroy();
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
+      await listener.close();
     },
   };
 }
