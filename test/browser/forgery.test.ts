@@ -111,23 +111,4 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     expect(cookies.map(({ value }) => value.startsWith('act.'))).toEqual([true]);
     await close();
   });
-
-  test('cannot show ours in a frame, nor reach into a window of ours', async () => {
-    const { page, close } = await open();
-    const framed = page.waitForEvent('console', (message) => /frame/i.test(message.text()));
-    await page.evaluate(`
-      const frame = document.createElement('iframe');
-      frame.src = '${served.url}/';
-      document.body.append(frame);`);
-    expect((await framed).text()).toMatch(/frame-ancestors|X-Frame-Options/i);
-    const [popup] = await Promise.all([
-      page.context().waitForEvent('page'),
-      page.evaluate(`{ globalThis.opened = window.open('${served.url}/'); }`),
-    ]);
-    await popup.waitForURL(`${served.url}/**`);
-    // It is in another process now, and one hears of the other with a delay.
-    await expect.poll(() => page.evaluate('opened.closed')).toBe(true);
-    expect(await popup.evaluate('window.opener')).toBeNull();
-    await close();
-  });
 });
