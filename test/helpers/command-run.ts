@@ -95,13 +95,16 @@ export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promis
   return folder;
 }
 
-/** Keeps what is written to it. */
+/** Keeps what is written to it, and to copies of it. */
 export function createScreen(columns?: number) {
+  let text = '';
   return {
     columns,
-    text: '',
+    get text() {
+      return text;
+    },
     write(more: string) {
-      this.text += more;
+      text += more;
     },
   };
 }
