@@ -1,5 +1,5 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './core/model/index.ts';
 import { FORMAT_SIZES, systemClock } from './core/model/index.ts';
@@ -7,6 +7,7 @@ import { noTracing, readTraceContext } from './core/model/tracing.ts';
 import { createSliceLengths } from './core/plan/slice-length.ts';
 import { SLICE_TARGET_ROWS } from './core/plan/time-slices.ts';
 import { thisProcess } from './core/process/process-id.ts';
+import { uniqueId } from './core/unique-id.ts';
 import { readVersion } from './core/version.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { LakeSource } from './lake/lake-file.ts';
@@ -15,30 +16,18 @@ import { createIndexJournal } from './lake/ledger/index-journal.ts';
 import { createLastPublished } from './lake/ledger/newest-days.ts';
 import { createLakeTables } from './lake/publish/lake-tables.ts';
 import type { OnStep } from './lake/publish/publish.ts';
-import type { Encoder } from './parquet/write/index.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
-import type { Config } from './runtime/config/config.ts';
+import type { Config, ServiceConfig } from './runtime/config/config.ts';
 import { tracingSettings } from './runtime/config/derived-settings.ts';
 import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
-import { type ClientOptions, createQueryClient, type QueryClient } from './source/fetch/client.ts';
+import { type ClientOptions, createQueryClient } from './source/fetch/client.ts';
 import { createConcurrencyLimit } from './source/fetch/concurrency-limit.ts';
 import { createRateLimit } from './source/fetch/rate-limit.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 
-export interface App {
-  readonly config: Config;
-  readonly store: ObjectStore;
-  readonly client: QueryClient;
-  /** Requests in flight, over everyone who shares the credential. */
-  readonly concurrencyLimit: ConcurrencyLimit;
-  readonly encoder: Encoder;
-  readonly ports: ExportPorts;
-  readonly redis: RedisConnection | undefined;
-  readonly openQueueTracing?: OpenTracing['openQueueTracing'] | undefined;
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 /** What a command adds, and what tests put in the place of the real thing. */
 export interface AppOverrides {
@@ -69,27 +58,28 @@ export async function openApp(
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides = {},
-): Promise<App> {
+) {
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
+  await using opening = new AsyncDisposableStack();
   const tracing = await openTracesOf(config, env, log, overrides);
-  const opened = await openStore(settings.LAKE_URL, env, log).catch(async (error) => {
-    await tracing?.close();
-    throw error;
-  });
+  // Closed last: what is sent last is what ended last.
+  opening.defer(async () => await tracing?.close());
+  const opened = await openStore(settings.LAKE_URL, env, log);
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
   const store = tracing?.traceStore(wrapped) ?? wrapped;
-  const service = await openClient(config, env, log, overrides, tracing).catch(async (error) => {
-    await store.close();
-    await tracing?.close();
-    throw error;
-  });
+  opening.defer(() => store.close());
+  const journal = createIndexJournal(store, log, clock);
+  opening.defer(() => journal.close());
+  const service = await openClient(config, env, log, overrides, tracing);
+  opening.defer(service.close);
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
   const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
+  opening.defer(() => encoder.close());
   const tables = createLakeTables({ store, clock, log });
-  const journal = createIndexJournal(store, log, clock);
+  opening.defer(() => tables.close());
   const { source = { url: settings.QUERY_BASE_URL }, isShared = false } = overrides;
   const ports: ExportPorts = {
     store,
@@ -103,7 +93,7 @@ export async function openApp(
     clock,
     log,
     self: thisProcess(),
-    nonce: randomUUID,
+    nonce: uniqueId,
     apiVersion: settings.QUERY_API_VERSION,
     version: readVersion(),
     sizes: overrides.sizes ?? FORMAT_SIZES,
@@ -112,24 +102,11 @@ export async function openApp(
     tracing: tracing?.spans ?? noTracing,
     onStep: overrides.onStep ?? (() => {}),
   };
+  const { openQueueTracing } = tracing ?? {};
+  const all = opening.move();
   return {
-    config,
-    store,
-    client,
-    concurrencyLimit,
-    encoder,
-    ports,
-    redis,
-    openQueueTracing: tracing?.openQueueTracing,
-    async close() {
-      await tables.close();
-      await encoder.close();
-      await service.close();
-      await journal.close();
-      await store.close();
-      // What is sent last is what ended last.
-      await tracing?.close();
-    },
+    ...{ config, store, client, concurrencyLimit, encoder, ports, redis, openQueueTracing },
+    close: () => all.disposeAsync(),
   };
 }
 
@@ -148,11 +125,7 @@ async function openTracesOf(
   return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });
 }
 
-type ClientSettings = Omit<Config['settings'], 'LAKE_URL'>;
-interface ClientConfig {
-  readonly settings: ClientSettings;
-  readonly current: (log: Log) => ClientSettings;
-}
+type ClientConfig = Pick<ServiceConfig, 'settings' | 'current'>;
 
 /** A client of the query service, and what limits its requests together with those of others. */
 export async function openClient(
@@ -161,7 +134,7 @@ export async function openClient(
   log: Log,
   overrides: AppOverrides = {},
   tracing?: OpenTracing,
-): Promise<Pick<App, 'client' | 'concurrencyLimit' | 'redis' | 'close'>> {
+) {
   const clock = overrides.clock ?? systemClock;
   const { settings, current } = config;
   const limits = await openLimits(config, clock, log, overrides.redisNow);
@@ -192,7 +165,12 @@ export async function openClient(
   };
 }
 
-type Limits = Pick<App, 'concurrencyLimit' | 'redis' | 'close'> & { readonly rateLimit: RateLimit };
+interface Limits {
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: RateLimit;
+  readonly redis: RedisConnection | undefined;
+  readonly close: () => Promise<void>;
+}
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(
@@ -239,7 +217,7 @@ async function openLimits(
 
 /** Under which the processes that share a limit find it in Redis: digests. */
 export function sharedLimitNames(
-  settings: Pick<ClientSettings, 'QUERY_CLIENT_ID' | 'QUERY_BASE_URL' | 'QUERY_PACE_GROUP'>,
+  settings: Pick<Config['settings'], 'QUERY_CLIENT_ID' | 'QUERY_BASE_URL' | 'QUERY_PACE_GROUP'>,
 ): { readonly credential: string; readonly group: string } {
   const { QUERY_CLIENT_ID: client, QUERY_BASE_URL: url, QUERY_PACE_GROUP: paceGroup } = settings;
   // The service counts its rate by address, whatever the tenant.

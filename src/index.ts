@@ -3,7 +3,6 @@
  * vessel-day. They print nothing, end no process and read no environment but the one they are given; each opens
  * what it needs and has closed it when its promise settles.
  */
-import type { App } from './app.ts';
 import { openApp } from './app.ts';
 import type { Coverage } from './audit/status/cells.ts';
 import { readJobStatus } from './audit/status/job-status.ts';
@@ -11,7 +10,7 @@ import type { VerifiedDay } from './audit/verify/verify-lake.ts';
 import { verifyLake } from './audit/verify/verify-lake.ts';
 import { forEachAtOnce } from './core/concurrency.ts';
 import { CancelledError, ConfigError } from './core/errors.ts';
-import type { Job, Log, Receipt } from './core/model/index.ts';
+import type { Receipt } from './core/model/index.ts';
 import { isDate, silentLog, systemClock, VESSEL_ID } from './core/model/index.ts';
 import { readTraceContext } from './core/model/tracing.ts';
 import { thisProcess } from './core/process/process-id.ts';
@@ -23,7 +22,6 @@ import type { JobDefinitions, LakeConfig } from './runtime/config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from './runtime/config/config.ts';
 import type { Environment } from './runtime/config/environment.ts';
 import { createLog } from './runtime/log.ts';
-import type { QueryClient } from './source/fetch/client.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 
@@ -178,21 +176,14 @@ function stopOn(signal: AbortSignal | undefined): Disposable & { readonly signal
   return { signal: stop.signal, [Symbol.dispose]: () => signal?.removeEventListener('abort', onAbort) };
 }
 
-interface Prepared<C extends LakeConfig> {
-  readonly config: C;
-  readonly settings: C['settings'];
-  readonly jobs: readonly Job[];
-  readonly log: Log;
-}
-
 function prepare<C extends LakeConfig>(
   options: VesselDayOptions,
   load: (env: Environment, definitions?: JobDefinitions) => C,
-): Prepared<C> {
+) {
   checkOptions(options);
   const { env, jobs = [], onLog } = options;
   const config = isList(jobs) ? load(env) : load(env, jobs);
-  const { settings } = config;
+  const settings: C['settings'] = config.settings;
   const traceId = readTraceContext(env)?.traceId;
   const log = onLog
     ? createLog({ level: settings.LOG_LEVEL, readable: false, write: onLog, traceId })
@@ -200,19 +191,13 @@ function prepare<C extends LakeConfig>(
   return { config, settings, jobs: pickJobs(config, isList(jobs) ? jobs : []), log };
 }
 
-interface OpenedLake extends Prepared<LakeConfig> {
-  readonly store: ObjectStore;
-  readonly client?: QueryClient;
-  close(): Promise<void>;
-}
-
-async function openLake(options: VesselDayOptions): Promise<OpenedLake> {
+async function openLake(options: VesselDayOptions) {
   const prepared = prepare(options, loadLakeConfig);
   const store = await openStore(prepared.settings.LAKE_URL, options.env, prepared.log);
-  return { ...prepared, store, close: () => store.close() };
+  return { ...prepared, store, client: undefined, close: () => store.close() };
 }
 
-async function openWithService(options: VesselDayOptions): Promise<OpenedLake & { readonly app: App }> {
+async function openWithService(options: VesselDayOptions) {
   const prepared = prepare(options, loadConfig);
   const app = await openApp(prepared.config, options.env, prepared.log, { isUntraced: true });
   return { ...prepared, app, store: app.store, client: app.client, close: () => app.close() };

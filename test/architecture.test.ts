@@ -24,7 +24,7 @@ const ROOMS: Readonly<Record<string, readonly [floor: number, ...mayImport: stri
   audit: [6, 'core', 'export', 'lake', 'source', 'store'],
   // Between the rooms that they open and those that open them.
   'app.ts': [6.1, 'core', 'export', 'lake', 'parquet', 'redis', 'runtime', 'source', 'store'],
-  'index.ts': [6.2, 'app.ts', 'audit', 'core', 'export', 'lake', 'runtime', 'source', 'store'],
+  'index.ts': [6.2, 'app.ts', 'audit', 'core', 'export', 'lake', 'runtime', 'store'],
   fleet: [7, 'app.ts', 'audit', 'core', 'export', 'lake', 'parquet', 'redis', 'runtime', 'source', 'store'],
   web: [8, 'app.ts', 'audit', 'core', 'fleet', 'lake', 'query', 'redis', 'store'],
   cli: [

@@ -70,10 +70,7 @@ export function openStages<Batch>(
       if (builder.rows > 0) await seal(builder.rows);
       await storing;
     },
-    /**
-     * Give the memory back. Waits for what is being uploaded: after a failure nothing of this attempt may reach the
-     * store once its claim has been handed back, or another attempt begun.
-     */
+    /** Give the memory back. Waits for uploads: nothing may reach the store once the claim has gone, or another attempt begun. */
     async close(): Promise<void> {
       await Promise.allSettled([encoding, storing]);
       await builder.close();

@@ -1,10 +1,8 @@
 /** Metadata, a row a series. The service keeps no history: a snapshot is written when it differs from the last, and only on its day. */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
-import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
-import { readReceipt } from '../lake/ledger/ledger.ts';
-import { receiptDates } from '../lake/ledger/newest-days.ts';
+import { newestReadable, receiptDates } from '../lake/ledger/newest-days.ts';
 import { markSnapshot, readSnapshotDates } from '../lake/marks.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
 import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
@@ -94,11 +92,8 @@ export async function snapshotsBefore(
   const today = microsToDate(clock.nowMs() * 1_000);
   const snapshots = new Map<string, Receipt>();
   for (const [vessel, dates] of await receiptDates(store, job.name, { before: today })) {
-    for (const date of dates) {
-      const receipt = await unlessDamaged(readReceipt(store, { job: job.name, vessel, date }));
-      if (receipt !== undefined) snapshots.set(vessel, receipt);
-      if (receipt !== undefined) break;
-    }
+    const receipt = await newestReadable(store, job.name, vessel, dates);
+    if (receipt !== undefined) snapshots.set(vessel, receipt);
   }
   const marks = await readSnapshotDates(store, job.name);
   return (vessel) => {

@@ -107,10 +107,7 @@ export async function stepDone(
   onEvent?.({ kind: 'day-step', day, step });
 }
 
-/**
- * `published`: a receipt was written now (also for an empty day). `done`: somebody else had done it.
- * `unchanged`: a metadata snapshot that equals the last one; nothing was written.
- */
+/** `published`: a receipt was written now. `done`: somebody else had done it. `unchanged`: a snapshot equals the last one. */
 export type ExportOutcome =
   | { readonly status: 'published'; readonly receipt: Receipt; readonly resumed: boolean }
   | { readonly status: 'done'; readonly receipt: Receipt }

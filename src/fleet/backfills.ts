@@ -84,9 +84,8 @@ function isSameDefinition(a: Backfill, b: Backfill): boolean {
 }
 
 /**
- * A step of a backfill that is defined, as the driver's. What it queued while somebody paused or cancelled the backfill
- * is taken out again, however it ended, for they took out what was there before, and the one that was started again may
- * be of other vessels; who does so after the look does it after the step too.
+ * A step of a backfill that is defined. What the step queued while somebody paused or cancelled it is taken out again, however the step ended: they took out what was there before, and the one that was started again may be
+ * of other vessels.
  */
 export async function stepDefined(
   planning: PlanningPorts,
@@ -153,8 +152,7 @@ export function checkHasHistory({ name, dataset }: Job): void {
 }
 
 /**
- * Define a backfill, unless the same one is under way; a paused one goes on. State `under-way`: it is already, and was not
- * paused. `from` and `to` are UTC dates. Throws
+ * Define a backfill, unless the same one is `under-way`; a paused one goes on. `from` and `to` are UTC dates. Throws
  * ConfigError (`usage`, `no-history`, and what is wrong with the lake's layout), and what the store throws.
  */
 export async function startBackfill(
@@ -182,8 +180,8 @@ export async function startBackfill(
 export type BackfillChange = 'pause' | 'resume' | 'cancel';
 
 /**
- * Pause, resume or cancel a backfill; done twice it is done. `withdrawn`: vessel-days that were taken out of the queue.
- * Throws ConfigError (`unknown-backfill`, and what is wrong with the lake's layout), and what Redis and the store throw.
+ * Done twice it is done. `withdrawn`: vessel-days that left the queue. Throws ConfigError (`unknown-backfill`, and what is
+ * wrong with the lake's layout), and what Redis and the store throw.
  */
 export async function changeBackfill(
   { app, queue }: Pick<Fleet, 'queue' | 'app'>,
@@ -203,11 +201,7 @@ export async function changeBackfill(
 }
 
 /** The backfill as it was before; undefined where it is none, or is none any more. */
-async function changed(
-  store: ObjectStore,
-  change: BackfillChange,
-  id: string,
-): Promise<Backfill | undefined> {
+async function changed(store: ObjectStore, change: BackfillChange, id: string) {
   if (change === 'cancel') {
     const backfill = await readBackfill(store, id);
     if (backfill !== undefined) await removeBackfill(store, id);

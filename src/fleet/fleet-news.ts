@@ -21,7 +21,7 @@ interface FleetNewsOptions {
   readonly active?: (() => number | null) | undefined;
 }
 
-export type FleetNews = ReturnType<typeof createFleetNews>;
+export type FleetNews = Pick<ReturnType<typeof createFleetNews>, 'onEvent'>;
 
 /** While something runs, and the longest time between two reports. */
 const TICK_MS = 2_000;
@@ -214,12 +214,12 @@ interface FleetNewsOf {
 /** Roles that export; the others have no places for vessel-days. */
 const EXPORTING: ReadonlySet<ProcessFacts['role']> = new Set(['worker', 'run']);
 
-/** Told once it runs (`tellFleet`). */
-export function openFleetNews({ app, connection, log, role, active }: FleetNewsOf): FleetNews {
+/** Tell of this process until `leave`. */
+export function tellFleet({ app, connection, log, role, active }: FleetNewsOf) {
   const { config, ports } = app;
   const { REDIS_PREFIX: prefix, WORKER_CONCURRENCY } = config.settings;
   const isExporting = EXPORTING.has(role);
-  return createFleetNews({
+  const news = createFleetNews({
     reporter: createFleetReporter({ connection, prefix }),
     clock: ports.clock,
     log,
@@ -229,14 +229,11 @@ export function openFleetNews({ app, connection, log, role, active }: FleetNewsO
     },
     active: isExporting ? active : () => null,
   });
-}
-
-/** Tell of this process until the answer is called. */
-export function tellFleet(news: FleetNews): () => Promise<void> {
   const left = new AbortController();
   const telling = news.run(left.signal);
-  return async () => {
+  const leave = async () => {
     left.abort();
     await telling;
   };
+  return { onEvent: news.onEvent, leave };
 }

@@ -12,7 +12,7 @@ import { startOperationsServer } from '../runtime/monitoring/http-server.ts';
 import { createMetrics, type Metrics } from '../runtime/monitoring/metrics.ts';
 import type { FleetEvent } from './events.ts';
 import { type Fleet, openFleet } from './fleet.ts';
-import { openFleetNews, tellFleet } from './fleet-news.ts';
+import { tellFleet } from './fleet-news.ts';
 
 interface FleetProcessOptions {
   readonly role: 'worker' | 'scheduler';
@@ -54,9 +54,8 @@ export async function runFleetProcess(
   const isConnected = () => fleet.connection.client.status === 'ready';
   const probeNow = () => fleet.connection.probe(fleet.prefix);
   const probe = shareAnswer(systemClock, probeNow, PROBE_KEPT_MS, PROBE_KEPT_MS);
-  const news = openFleetNews({ ...fleet, log, role: options.role, active });
+  const news = tellFleet({ ...fleet, log, role: options.role, active });
   events.listen(news.onEvent);
-  const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await fleet.queue.hold.read())?.code : undefined);
   try {
@@ -94,7 +93,7 @@ export async function runFleetProcess(
       await page?.close();
     }
   } finally {
-    await leave();
+    await news.leave();
     await fleet.close();
   }
   log.info({}, 'stopped');

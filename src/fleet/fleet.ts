@@ -1,23 +1,13 @@
 /** What the processes of a fleet share: the app, and the queue in Redis. */
-import { type App, type AppOverrides, openApp } from '../app.ts';
+import { type AppOverrides, openApp } from '../app.ts';
 import { ConfigError } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { createLedgerView } from '../lake/ledger/ledger-view.ts';
-import type { RedisConnection } from '../redis/connection.ts';
 import type { Config } from '../runtime/config/config.ts';
 import type { PlanningPorts } from './nightly.ts';
-import { type BullVesselDays, openVesselDayQueue } from './queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from './queue/vessel-day-queue.ts';
 
-export interface Fleet {
-  readonly app: App;
-  readonly connection: RedisConnection;
-  /** Commands on it wait while Redis is out of reach. */
-  readonly redis: ReturnType<RedisConnection['openForQueue']>;
-  readonly prefix: string;
-  readonly queue: BullVesselDays;
-  readonly planning: PlanningPorts;
-  close(): Promise<void>;
-}
+export type Fleet = Awaited<ReturnType<typeof openFleet>>;
 
 /** Open app and queue. Throws ConfigError `redis-url` without REDIS_URL, and what `openApp` throws. */
 export async function openFleet(
@@ -25,7 +15,7 @@ export async function openFleet(
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides = {},
-): Promise<Fleet> {
+) {
   if (config.settings.REDIS_URL === undefined) {
     const text =
       "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' and 'reconcile --run' export in one process";
@@ -33,10 +23,12 @@ export async function openFleet(
   }
   const app = await openApp(config, env, log, { isShared: true, ...overrides });
   const connection = app.redis!;
+  /** Its commands wait while Redis is out of reach. */
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
   const tracing = await app.openQueueTracing?.();
   const queue = openVesselDayQueue({ redis, client: connection.client, prefix, log, tracing });
-  const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store, undefined, log), log };
+  const ledger = createLedgerView(app.store, undefined, log);
+  const planning: PlanningPorts = { ports: app.ports, queue, ledger, log };
   return { app, connection, redis, prefix, queue, planning, close: () => app.close() };
 }

@@ -1,12 +1,10 @@
 /**
- * Puts the queue on hold for a fault that every vessel-day would meet, and lets it go on when this process finds
- * that the fault has passed: the service takes the credentials, the lake takes an object. Which faults these are is
- * not known by their kind alone: a folder or a prefix may be closed to us, and nothing else. So a probe comes first,
- * and where it succeeds the fault is the vessel-day's own.
+ * Puts the queue on hold for a fault that every vessel-day would meet, and lets it go on when a probe of service and lake
+ * finds that it has passed. A folder or prefix may be closed to us and nothing else: so a probe comes first, and where it
+ * succeeds the fault is the vessel-day's own.
  *
- * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it
- * stays quiet while others, with the new one, go on. A hold that somebody lifts by hand lets all of them try at once: if
- * the fault lasts, the first that meets it puts the queue on hold again.
+ * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it stays quiet
+ * while others, with the new one, go on. A hold that is lifted by hand lets all of them try at once.
  */
 import { shareAnswer, succeeds } from '../core/concurrency.ts';
 import { messageOf, type VesselExportError } from '../core/errors.ts';

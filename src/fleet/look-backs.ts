@@ -1,11 +1,9 @@
 /**
- * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what
- * changed is queued. As with the nights a firing says only that it is time to look, so a scheduler that was down
- * for several of them looks back once.
+ * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what changed
+ * is queued. A scheduler that was down for several firings looks back once.
  *
- * A look-back over a large fleet takes minutes. It runs beside the planning, one at a time, with few requests at
- * once, and can be ended anywhere: its firing counts as planned only once everything it found is in the queue, and
- * what it found is compared with the ledger again whenever the queue is topped up.
+ * It takes minutes for a large fleet, so it runs beside the planning, one at a time, with few requests, and can be ended
+ * anywhere: a firing counts as planned once all that was found is in the queue.
  */
 import { FINDING_STATES, type FindingState } from '../audit/reconcile/compare-day.ts';
 import { type JobReconciliation, reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
@@ -37,8 +35,6 @@ interface Firing {
   /** When it was looked whether it has fired: later days are not looked back at. */
   readonly lookedMs: number;
 }
-/** What a look-back found, until all of it is in the queue. */
-type Pending = Firing & { readonly tasks: readonly ExportTask[] };
 
 export function createLookBacks(options: LookBackOptions) {
   const { ports, queue, log, state, guard } = options;
@@ -47,7 +43,8 @@ export function createLookBacks(options: LookBackOptions) {
   /** How often a job's look-backs have failed one after the other, and when the next may begin. */
   const failed = new Map<string, { readonly times: number; readonly untilMs: number }>();
   let underWay: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
-  let pending: Pending | undefined;
+  /** What a look-back found, until all of it is in the queue. */
+  let pending: (Firing & { readonly tasks: readonly ExportTask[] }) | undefined;
 
   async function nextFiring(nowMs: number): Promise<Firing | undefined> {
     for (const job of jobs) {
@@ -80,7 +77,7 @@ export function createLookBacks(options: LookBackOptions) {
     for (const day of await noteRefusals(ports, reconciliation))
       if ((await queue.find(day))?.state === 'failed') await queue.remove(day);
     const byState = countBy(findings.map(({ state }) => state));
-    await settle({ ...firing, tasks }, queued);
+    await settle(firing, tasks, queued);
     failed.delete(job.name);
     const found = { ...NOTHING, ...byState, 'not-compared': notCompared };
     const uncompared = uncomparedOf(reconciliation);
@@ -93,19 +90,16 @@ export function createLookBacks(options: LookBackOptions) {
   }
 
   /** Everything is in the queue: the firing is planned. Else the rest is kept for when there is room. */
-  async function settle(found: Pending, queued: readonly QueuedRepair[]): Promise<void> {
-    if (queued.some(({ status }) => status === 'no-room')) {
-      // What is in the queue is kept too: it is queued again if Redis is flushed meanwhile.
-      pending = { ...found, tasks: found.tasks.filter((_, index) => !ENDED.has(queued[index]!.status)) };
-    } else {
-      pending = undefined;
-      await state.setPlannedFiringMs('reconcile', found.job.name, found.firingMs);
-    }
+  async function settle(of: Firing, tasks: readonly ExportTask[], queued: readonly QueuedRepair[]) {
+    // What is in the queue is kept too: it is queued again if Redis is flushed meanwhile.
+    const left = tasks.filter((_, index) => !ENDED.has(queued[index]!.status));
+    pending = queued.some(({ status }) => status === 'no-room') ? { ...of, tasks: left } : undefined;
+    if (pending === undefined) await state.setPlannedFiringMs('reconcile', of.job.name, of.firingMs);
   }
 
-  async function topUp(found: Pending): Promise<void> {
+  async function topUp(found: NonNullable<typeof pending>): Promise<void> {
     const queued = await queueRepairs({ queue, store }, found.tasks, { retryFailed: false });
-    await settle(found, queued);
+    await settle(found, found.tasks, queued);
     const { enqueued = 0, 'no-room': left = 0 } = countBy(queued.map(({ status }) => status));
     if (enqueued > 0) log.info({ job: found.job.name, enqueued, left }, 'queued more of what changed');
   }

@@ -1,10 +1,8 @@
 /**
- * A firing of a job's schedule. It says only that it is time to look: what is to be done stands in the ledger, so
- * a scheduler that was down for three days, or for half a year, catches up on all of them with one firing.
- *
- * Years of a thousand vessels are looked at cheaply: only of the last days are receipts read; of those before, the
- * ledger's list says what is missing, and dates on which nothing was are not listed again. Between firings the dates
- * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
+ * A firing of a job's schedule says only that it is time to look: what is to be done stands in the ledger, so that a
+ * scheduler that was down for half a year catches up on all of it with one firing. Of the last days receipts are read; of
+ * those before, the ledger's list says what is missing. Between firings the dates are looked at whose vessel-days have left
+ * the queue, so that what is said to be missing is true now.
  */
 import { isRefusal } from '../core/errors.ts';
 import type { Job, Log, VesselDay } from '../core/model/index.ts';
@@ -161,11 +159,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
 }
 
 /** All dates that the job asks for by itself; those from `recentFrom` on are looked at more closely. */
-async function rangeOf(
-  ledger: LedgerView,
-  job: Job,
-  nowMs: number,
-): Promise<{ from: string; to: string; recentFrom: string }> {
+async function rangeOf(ledger: LedgerView, job: Job, nowMs: number) {
   const today = microsToDate(nowMs * 1_000);
   const to = addDays(today, 1);
   if (job.dataset === 'metadata') return { from: today, to, recentFrom: today };

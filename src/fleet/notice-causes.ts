@@ -297,9 +297,8 @@ interface DayTroubles {
 }
 
 /**
- * Vessel-days that failed for good or were refused, until they are published. That they failed says the failed set; that
- * they are no better yet says their note in the lake, which goes when they are published, whoever does that. `told`: what
- * was told of the job.
+ * Vessel-days that failed for good or were refused, until they are published: the failed set says that they failed, and
+ * their note in the lake that they are no better yet. `told`: what was told of the job.
  */
 export function troublesOf({ letters, notes }: FailedDays, told: readonly ToldCause[]): DayTroubles {
   const dead = new Set(letters.map(({ day }) => formatVesselDay(day)));

@@ -1,7 +1,7 @@
 /**
- * Notices: gathers what the scheduler learns, and has people told of it. It looks beside the scheduler, not within its
- * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
- * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
+ * Notices: gathers what the scheduler learns, and has people told of it, beside the scheduler, so that one that hangs is
+ * told of too. What is not known now (before the first plan, or without Redis) is neither news nor over. Times that pass are
+ * those of this process: a wall clock may be set back by days.
  */
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import type { Config } from '../runtime/config/config.ts';

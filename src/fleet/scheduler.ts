@@ -1,10 +1,9 @@
 /**
- * The scheduler: looks every few seconds whether a job has fired (its `schedule` or its `reconcile`) and how far
- * the backfills are, and keeps the queue filled. It has no state that matters: killed, or without its Redis, it
- * plans again from the ledger.
+ * The scheduler: looks every few seconds whether a job has fired (its `schedule` or its `reconcile`) and how far the
+ * backfills are, and keeps the queue filled. It has no state that matters: killed, or without its Redis, it plans again from
+ * the ledger.
  *
- * Not BullMQ's job schedulers: after a time down they fire once and skip the other firings, so that the ledger has
- * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
+ * Not BullMQ's job schedulers: after a time down they skip firings, and when Redis is flushed they are gone in silence.
  */
 import { type DataError, messageOf } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';

@@ -15,13 +15,9 @@ export function tellingRequests(overrides: AppOverrides, news: () => FleetNews |
 }
 
 /** Tell the fleet of an export in this process until `leave`; undefined without Redis. */
-export async function tellOfRun(
-  app: App,
-  log: Log,
-): Promise<{ readonly news: FleetNews; leave(): Promise<void> } | undefined> {
+export async function tellOfRun(app: App, log: Log) {
   const { redis: connection } = app;
   if (connection === undefined) return undefined;
-  const { openFleetNews, tellFleet } = await import('./fleet-news.ts');
-  const news = openFleetNews({ app, connection, log, role: 'run' });
-  return { news, leave: tellFleet(news) };
+  const { tellFleet } = await import('./fleet-news.ts');
+  return tellFleet({ app, connection, log, role: 'run' });
 }

@@ -54,11 +54,7 @@ export async function tryAgain(
 }
 
 /** What the queue is to be given of a day that it has nothing of, by what the lake says. */
-async function openDay(
-  ports: TryAgainPorts['ports'],
-  job: Job,
-  day: VesselDay,
-): Promise<QueuedDay | 'done' | 'not-due'> {
+async function openDay(ports: TryAgainPorts['ports'], job: Job, day: VesselDay) {
   // One that cannot be read is the worker's to report.
   const receipt = await unlessDamaged(readReceipt(ports.store, day));
   const note = await unlessDamaged(readNote(ports.store, day));

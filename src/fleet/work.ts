@@ -1,5 +1,6 @@
 /** The work of a worker process: vessel-days from the queue, performed by the jobs that it knows, counted and logged. */
 import { hostname } from 'node:os';
+import { shareAnswer } from '../core/concurrency.ts';
 import { HttpStatusError, isRefusal, RefusedError, type VesselExportError } from '../core/errors.ts';
 import { formatVesselDay, type Job, type Log } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
@@ -163,17 +164,12 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
 
 /** Snapshots of days that are over never change, so one look per job and date serves every vessel. */
 function createSnapshotCache(ports: ExportPorts) {
-  let last: { key: string; snapshots: Promise<SnapshotsBefore> } | undefined;
+  let last: { readonly key: string; readonly look: () => Promise<SnapshotsBefore> } | undefined;
   return (job: Job, date: string): Promise<SnapshotsBefore> => {
     const key = `${job.name}/${date}`;
-    if (last?.key !== key) {
-      const snapshots = snapshotsBefore(ports, job);
-      last = { key, snapshots };
-      snapshots.catch(() => {
-        last = undefined;
-      });
-    }
-    return last.snapshots;
+    if (last?.key !== key)
+      last = { key, look: shareAnswer(ports.clock, () => snapshotsBefore(ports, job), Infinity) };
+    return last.look();
   };
 }
 

@@ -4,7 +4,7 @@ import { DataError } from '../core/errors.ts';
 import type { VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { removeFinishedClaims } from './claims/claims.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes, orDamage } from './json.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from './keys.ts';
 import { BACKFILL_FILE, readFile, shown } from './shapes.ts';
 
@@ -61,13 +61,9 @@ export async function listBackfills(
   for await (const { key } of store.list(BACKFILL_PREFIX)) {
     const id = parseBackfillKey(key);
     if (id === undefined) continue;
-    try {
-      const backfill = await readBackfill(store, id);
-      if (backfill !== undefined) backfills.push(backfill);
-    } catch (error) {
-      if (!(error instanceof DataError)) throw error;
-      onDamaged(id, error);
-    }
+    const backfill = await orDamage(readBackfill(store, id));
+    if (backfill instanceof DataError) onDamaged(id, backfill);
+    else if (backfill !== undefined) backfills.push(backfill);
   }
   return backfills.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
 }

@@ -3,7 +3,7 @@ import { forEachAtOnce } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { Note, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { unlessDamaged } from './json.ts';
+import { orDamage, unlessDamaged } from './json.ts';
 import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
 import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
@@ -36,20 +36,12 @@ export async function readNotes(
     else if (unread.length < maxReads) unread.push({ ...day, sizeBytes, tag });
   }
   await forEachAtOnce(unread, GETS_AT_ONCE, async ({ sizeBytes, tag, ...day }) => {
-    const note = await noteOf(store, day);
-    if (note !== undefined) notes.set(day, { note, sizeBytes, tag });
+    const read = await orDamage(readNote(store, day));
+    if (read === undefined) return;
+    const note = read instanceof DataError ? damagedNote(day, read) : { ...read, ...day };
+    notes.set(day, { note, sizeBytes, tag });
   });
   return notes;
-}
-
-async function noteOf(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
-  try {
-    const note = await readNote(store, day);
-    return note && { ...note, ...day };
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    return damagedNote(day, error);
-  }
 }
 
 /** Remove the note of a day if it is (still) one of these. False: it is not, or there is none. Throws what the store throws. */

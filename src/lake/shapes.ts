@@ -24,11 +24,6 @@ export type Shape = Readonly<Record<string, readonly [isRight: Test, expected: s
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface ShapeFault {
-  readonly found: string;
-  readonly expected: string;
-}
-
 /** Longest text in a file of ours, but for names and messages. */
 const MAX_TEXT_CHARS = 1_024;
 const MAX_INSTANT_MS = 8.64e15;
@@ -58,8 +53,10 @@ const orNull = (test: Test) => (value: unknown) => value === null || test(value)
 const optional = (test: Test) => (value: unknown) => value === undefined || test(value);
 const isListOf = (test: Test) => (value: unknown) => Array.isArray(value) && value.every(test);
 const isMapOf = (test: Test) => (value: unknown) => isObject(value) && Object.values(value).every(test);
-const isObjectOf = (members: Readonly<Record<string, Test>>) => (value: unknown) =>
-  isObject(value) && Object.entries(members).every(([name, test]) => test(value[name]));
+const isObjectOf = (members: Readonly<Record<string, Test>>) => {
+  const tests = Object.entries(members);
+  return (value: unknown) => isObject(value) && tests.every(([name, test]) => test(value[name]));
+};
 
 const isParts: Test = (value) =>
   isListOf(isObjectOf({ sizeBytes: isCount, sha256: isSha256 }))(value) && (value as unknown[]).length > 0;
@@ -199,11 +196,14 @@ export const BACKFILL_FILE: Shape = {
 export const REGULAR_RUNS_FILE: Shape = { from: [isDay, 'a date'] };
 
 /** What is wrong with the members that a file has; with `whole` also what it lacks. */
-export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeFault[] {
-  const expected = Object.entries(shape).filter(([name]) => whole || value[name] !== undefined);
-  return expected.flatMap(([name, [isRight, what]]) =>
-    isRight(value[name]) ? [] : [{ found: `${name} ${shown(value[name])}`, expected: `${name}: ${what}` }],
-  );
+export function shapeFaults(value: Fields, shape: Shape, whole: boolean) {
+  const faults: { readonly found: string; readonly expected: string }[] = [];
+  for (const name in shape) {
+    const [isRight, what] = shape[name]!;
+    if ((whole || value[name] !== undefined) && !isRight(value[name]))
+      faults.push({ found: `${name} ${shown(value[name])}`, expected: `${name}: ${what}` });
+  }
+  return faults;
 }
 
 /** What a file is to be besides: of this vessel-day, and with all of these members; and what it is called if it is not. */

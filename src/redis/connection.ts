@@ -30,9 +30,8 @@ const DISCONNECT_TIMEOUT_MS = 500;
 const LONGEST_RETRY_MS = 500;
 
 /**
- * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
- * RetriableError `redis-unreachable`. Later losses are logged once each and fixed in the background. `login` is asked again
- * before each new connection where it is a function.
+ * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and RetriableError
+ * `redis-unreachable`. Later losses are logged once each and fixed in the background, with `login` asked again each time.
  */
 export async function openRedis(login: string | (() => RedisLogin), options: RedisConnectionOptions = {}) {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;
@@ -151,14 +150,10 @@ function withPassword({ url, password }: RedisLogin): string {
   return whole.href;
 }
 
-/** Where Redis is, to be shown. */
-interface Address {
-  readonly shown: string;
-  /** The message of an error without our secrets. */
-  why(error: unknown): string;
-}
+type Address = ReturnType<typeof addressOf>;
 
-function addressOf(url: string, targetNow: () => string): Address {
+/** Where Redis is, as it may be shown, and what is said of it: without our secrets. */
+function addressOf(url: string, targetNow: () => string) {
   const shown = cleanForeignText(maskUrl(url));
   if (!isRedisUrl(url))
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
@@ -169,9 +164,19 @@ function addressOf(url: string, targetNow: () => string): Address {
   // Node reports several addresses that refuse as one error without a message.
   const messagesOf = (error: unknown) =>
     error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error);
+  const why = (error: unknown) => cleanForeignText(messagesOf(error), [url, targetNow()].flatMap(secretsOf));
+  const at = `REDIS_URL: Redis at ${shown}`;
   return {
-    shown,
-    why: (error) => cleanForeignText(messagesOf(error), [url, targetNow()].flatMap(secretsOf)),
+    ...{ shown, at, why },
+    refused(error: unknown): ConfigError {
+      const text = `${at} refuses the credentials or the database: ${why(error)}`;
+      return new ConfigError('redis-refused', `${text}; check REDIS_URL and REDIS_PASSWORD`);
+    },
+    /** `error`: undefined where there was no answer. */
+    unreachable(error?: unknown): RetriableError {
+      const text = `${at} is out of reach: ${error === undefined ? 'no answer' : why(error)}`;
+      return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
+    },
   };
 }
 
@@ -190,17 +195,14 @@ function isRefusal(error: unknown): boolean {
   return REFUSAL_CODES.has(code) || (code === 'ERR' && command?.name === 'select');
 }
 
-async function firstContact(client: Redis, { shown, why }: Address, patienceMs: number): Promise<void> {
+async function firstContact(client: Redis, address: Address, patienceMs: number): Promise<void> {
   let last: unknown;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onError = (error: unknown) => {
     last = error;
-    if (isRefusal(error)) reject(refused(shown, why(error)));
+    if (isRefusal(error)) reject(address.refused(error));
   };
-  const giveUp = setTimeout(
-    () => reject(unreachable(shown, last === undefined ? 'no answer' : why(last))),
-    patienceMs,
-  );
+  const giveUp = setTimeout(() => reject(address.unreachable(last)), patienceMs);
   client.on('error', onError);
   client.once('ready', resolve);
   client.connect().catch(onError);
@@ -211,16 +213,6 @@ async function firstContact(client: Redis, { shown, why }: Address, patienceMs: 
     client.off('error', onError);
     client.off('ready', resolve);
   }
-}
-
-function refused(shown: string, reason: string): ConfigError {
-  const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${reason}`;
-  return new ConfigError('redis-refused', `${text}; check REDIS_URL and REDIS_PASSWORD`);
-}
-
-function unreachable(shown: string, reason: string): RetriableError {
-  const text = `REDIS_URL: Redis at ${shown} is out of reach: ${reason}`;
-  return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
 }
 
 /** The policy under which no key of the queue is ever evicted. */
@@ -239,16 +231,20 @@ export async function describeRedis(client: Pick<Redis, 'info'>) {
   };
 }
 
-async function checkServer(client: Redis, { shown, why }: Address, log: Log): Promise<void> {
+async function checkServer(
+  client: Redis,
+  { shown, at, refused, unreachable }: Address,
+  log: Log,
+): Promise<void> {
   const { version, evictionPolicy: policy } = await describeRedis(client).catch((error: unknown) => {
     if (error instanceof ConfigError) throw error;
-    if (isRefusal(error)) throw refused(shown, why(error));
+    if (isRefusal(error)) throw refused(error);
     // Of a command that was cut off ioredis only says how often it has tried.
-    throw unreachable(shown, error instanceof ReplyError ? why(error) : 'no answer');
+    throw unreachable(error instanceof ReplyError ? error : undefined);
   });
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
-    const text = `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`;
+    const text = `${at} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`;
     throw new ConfigError('redis-version', text);
   }
   if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {
@@ -293,12 +289,7 @@ function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: 
   client.on('end', () => clearTimeout(steady));
 }
 
-async function runScript(
-  client: Redis,
-  script: string,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
+async function runScript(client: Redis, script: string, keys: readonly string[], args: readonly string[]) {
   try {
     return await client.evalsha(hash('sha1', script), keys.length, ...keys, ...args);
   } catch (error) {

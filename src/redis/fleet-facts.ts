@@ -1,13 +1,11 @@
 /**
  * What the processes of a fleet know of each other: who is there, what runs, what was asked of the service, and what the
- * scheduler that plans has learned. It is for people who look. Nothing that is done depends on it: everything is bounded,
- * runs out, and may be lost with Redis.
- *
- * A process sends one report at a time, with a script of one round trip; it is forgotten when none came for a while.
- * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
+ * scheduler that plans has learned. It is for people who look: nothing that is done depends on it, everything is bounded and
+ * may be lost with Redis. Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
-import { randomUUID } from 'node:crypto';
+
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
+import { uniqueId } from '../core/unique-id.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, LookAnswer, ProcessFacts } from './fleet-shapes.ts';
 import { readFact, readLook, readProcessFacts } from './fleet-shapes.ts';
@@ -62,7 +60,7 @@ export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }
   const script = fleetReportScript(redisNow);
   const keys = factKeys(prefix);
   const always = {
-    ...{ process: randomUUID(), keepMs: KEEP_MS, keepFactsMs: KEEP_FACTS_MS },
+    ...{ process: uniqueId(), keepMs: KEEP_MS, keepFactsMs: KEEP_FACTS_MS },
     ...{ mostProcesses: 1_000, mostFacts: MAX_FACTS, sliceMs: REQUEST_SLICE_MS, slices: REQUEST_SLICES },
   };
   let serial = 1;
@@ -93,7 +91,10 @@ export interface FleetSeen {
   /** By Redis' clock. */
   readonly nowMs: number;
   readonly limits: ReturnType<typeof limitsOf>;
-  fact<K extends FactKind>(kind: K, of: string): (Fact<K> & { readonly agoMs: number }) | undefined;
+  fact<K extends FactKind>(
+    kind: K,
+    of: string,
+  ): { readonly fact: Fact<K>; readonly agoMs: number } | undefined;
 }
 
 /** One look, in one round trip. `names`: the facts that are wanted. Throws what Redis throws. */
@@ -125,7 +126,7 @@ export async function lookAtFleet(
     fact(kind, of) {
       const found = facts[fieldOf({ kind, of })];
       const fact = found && readFact(kind, found.text);
-      return fact && { ...fact, agoMs: found.agoMs };
+      return fact && { fact, agoMs: found.agoMs };
     },
   };
 }

@@ -1,7 +1,6 @@
 /**
- * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can
- * write to Redis can put anything there, and it becomes what people look at: what breaks these shapes is as if it were
- * not there.
+ * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can write
+ * to Redis can put anything there: what breaks these shapes is as if it were not there.
  */
 import { z } from 'zod';
 import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../core/model/index.ts';
@@ -105,7 +104,7 @@ interface LimitSeen {
   readonly setting?: number;
 }
 
-/** Of the script. Texts and counts may be anybody's. */
+/** Of our own script. Its texts and counts may be anybody's, and are read one by one. */
 export interface LookAnswer {
   readonly nowMs: number;
   /** Lists are objects where they are empty. */
@@ -122,7 +121,4 @@ export interface LookAnswer {
   readonly pace: LimitSeen & { readonly rate?: number };
 }
 
-/** The answer of our own script, whose texts and counts are read one by one. */
-export function readLook(text: string): LookAnswer {
-  return JSON.parse(text) as LookAnswer;
-}
+export const readLook = (text: string): LookAnswer => JSON.parse(text);

@@ -1,18 +1,16 @@
 /**
- * The concurrency limit that all processes with one credential share: a semaphore in Redis, whose slots are taken
- * for one request each.
+ * The concurrency limit that all processes with one credential share: a semaphore in Redis, a slot for one request each.
  *
- * - A slot runs out `ttlMs` after it was last renewed, by Redis' clock. A process renews all of its slots with
- *   every exchange, at least four times in that time; those of a dead process come back by running out.
- * - Processes that wait stand in a line in Redis and take turns, one slot each; inside a process the line is
- *   first come first served. Who frees a slot wakes the next in line by a message. A message may get lost, so
- *   who waits also asks about once a second; who does not is passed over after `patienceMs`.
+ * - A slot runs out `ttlMs` after it was last renewed, by Redis' clock; a process renews all of its slots with every
+ *   exchange, at least four times in that time. Those of a dead process come back by running out.
+ * - Processes that wait stand in a line in Redis and take turns, one slot each. Who frees a slot wakes the next by a
+ *   message, which may get lost: so who waits also asks about once a second, and who does not is passed over after
+ *   `patienceMs`.
  * - The smallest limit of the processes at work counts.
- * - Redis out of reach: nobody gets a slot, requests that run go on. If that lasts longer than `ttlMs`, processes
- *   that reach Redis again earlier may take the slots; the log says so.
- * - Redis restarted, replaced by its replica or flushed: nobody gets a slot for `settleMs`, in which every
- *   process reports those it holds. The same is true for the first process ever, and where slots have run out in
- *   a silence: Redis' clock may have been set forward.
+ * - Redis out of reach: nobody gets a slot, requests that run go on. If that lasts longer than `ttlMs`, processes that reach
+ *   Redis again earlier may take the slots; the log says so.
+ * - Redis restarted, replaced or flushed, the first process ever, and slots that ran out in a silence (Redis' clock may have
+ *   been set forward): nobody gets a slot for `settleMs`, in which every process reports those it holds.
  * - Redis' clock set back: time goes on from the latest moment that it has shown.
  */
 

@@ -3,10 +3,11 @@
  * Redis: it reports to the limit's script, one exchange at a time, what it wants and what has happened, and learns
  * from the reply what it was granted. Messages tell it to report before it would have done so by itself.
  */
-import { randomUUID } from 'node:crypto';
+
 import { createWaitingLine, endsWithin, type WaitingLine } from '../core/concurrency.ts';
 import { cleanForeignText, messageOf } from '../core/errors.ts';
 import { type Clock, type Log, type Random, silentLog } from '../core/model/ports.ts';
+import { uniqueId } from '../core/unique-id.ts';
 import type { RedisConnection } from './connection.ts';
 import { REDIS_NOW } from './lua/members.ts';
 
@@ -57,7 +58,7 @@ interface LimitKind {
  * that waits is given. Throws nothing; asks Redis when the first turn is wanted.
  */
 export abstract class SharedLimit<Report extends object, Reply, Turn> {
-  protected readonly member: string = randomUUID();
+  protected readonly member: string = uniqueId();
   protected readonly clock: Clock;
   protected readonly log: Log;
   protected readonly times: SharedTimes;

@@ -1,15 +1,13 @@
 /**
  * The rate limit that all processes of a group share: Redis hands out the turns.
  *
- * - Processes that wait stand in a line in Redis and take turns; each is told when its own comes, and asks again
- *   then, so that a rate limit lowered meanwhile counts for it too.
- * - Without a rate limit nobody asks: turns are free, and only reported every few seconds, so that a rate limit can
- *   begin with what everyone did. As soon as one process slows down, all are told.
- * - The smallest rate limit of the processes at work counts.
- * - Redis' clock set back: time goes on from the latest moment that it has shown. Set forward: one turn may come
- *   early, and a lowered rate limit has recovered by so much time.
- * - Redis out of reach: who has to ask waits. Redis flushed: one turn may come early, and a lowered rate limit is
- *   forgotten.
+ * - Processes that wait stand in a line in Redis; each is told when its turn comes, and asks again then, so that a rate
+ *   limit lowered meanwhile counts for it too.
+ * - Without a rate limit turns are free, and only reported every few seconds, so that one can begin with what everyone did.
+ *   As soon as one process slows down, all are told. The smallest rate limit of the processes at work counts.
+ * - Redis' clock set back: time goes on from the latest moment that it has shown. Set forward, or Redis flushed: one turn
+ *   may come early, and a lowered rate limit has recovered by so much time, or is forgotten. Out of reach: who has to ask
+ *   waits.
  */
 
 import { grownRate, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';

@@ -1,7 +1,6 @@
 /**
- * `POST /api/acts`: what a person may do by the page. Who may is the guards' to say; here every act, refused and failed
- * ones too, leaves one line in the log: who, from where, what, to what, and how it ended. Each act has its owner elsewhere:
- * commands use the same.
+ * `POST /api/acts`: what a person may do by the page. Every act, refused and failed ones too, leaves one line in the log:
+ * who, from where, what, to what, and how it ended. Each act has its owner elsewhere: commands use the same.
  */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../core/concurrency.ts';

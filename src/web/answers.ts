@@ -4,6 +4,7 @@ import type { Dataset, Job, Layout, Note, Receipt, VesselDay } from '../core/mod
 import type { Hold } from '../fleet/queue/hold.ts';
 import type { KindCount } from '../fleet/queue/queued-day.ts';
 import type { Backfill } from '../lake/backfills.ts';
+import type { RequestCounts } from '../redis/fleet-facts.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
 import type { Act } from './act-body.ts';
 
@@ -167,13 +168,7 @@ export interface FleetAnswer {
     readonly holdUntilMs: number | null;
   };
   /** What was asked of the service, in steps of ten minutes, the oldest first, over all processes; 24 hours. */
-  readonly requests: readonly {
-    readonly fromMs: number;
-    readonly requests: number;
-    readonly rateLimited: number;
-    readonly retries: number;
-    readonly errors: number;
-  }[];
+  readonly requests: readonly (RequestCounts & { readonly fromMs: number })[];
   /** `run` and `backfill` are somebody's command, while it lasts. */
   readonly processes: readonly Timed<Omit<ProcessFacts, 'upMs' | 'running'> & { readonly seenMs: number }>[];
   readonly backfills: readonly (Pick<

@@ -18,7 +18,7 @@ const LONGEST_MESSAGE_CHARS = 300;
 /** Cells that are looked at without asking whether others wait. */
 const STEP = 256;
 
-export interface CoverageQuestion {
+interface CoverageQuestion {
   readonly job: Job;
   /** UTC dates, `to` exclusive. */
   readonly from: string;

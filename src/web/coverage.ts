@@ -1,8 +1,7 @@
 /**
- * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days, for many who look at once and in a process that has other
- * work. A year of a large fleet takes seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts
- * for ten times as long as it took; and what was read of dates that are listed as they were is not read again. Nothing
- * happens while nobody asks.
+ * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. A year of a large fleet takes seconds to read: so one is
+ * read at a time, for all who ask meanwhile; it counts for ten times as long as it took; and dates that are listed as they
+ * were are not read again. Nothing happens while nobody asks.
  */
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
@@ -14,7 +13,7 @@ import { jobNamed } from '../core/names.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
-import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
+import { readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
 import { askRedis, WebError } from './web-error.ts';
 
@@ -29,14 +28,14 @@ export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {
     async ({ params, query }, reply) => {
       const job = jobNamed(ports.jobs, params.job);
       const asked = { from: readDate(query, 'from'), to: readDate(query, 'to') };
-      const name = `${job.name} ${asked.from ?? ''} ${asked.to ?? ''}`;
-      const body = await answers.of(name, job, async () => {
-        const firstDate = await firstReceiptDate(ports.store, job.name);
-        return { ...rangeOf(ports, job, asked, firstDate), firstDate };
-      });
-      return reply.type('application/json; charset=utf-8').send(body);
+      return reply.type('application/json; charset=utf-8').send(await answers.of(job, asked));
     },
   );
+}
+
+interface Asked {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
 }
 
 function readDate(query: Readonly<Record<string, unknown>>, name: 'from' | 'to'): string | undefined {
@@ -48,12 +47,8 @@ function readDate(query: Readonly<Record<string, unknown>>, name: 'from' | 'to')
 }
 
 /** Throws ConfigError `usage` for a range that is empty, or too long. */
-function rangeOf(
-  { clock }: WebPorts,
-  job: Job,
-  asked: { readonly from: string | undefined; readonly to: string | undefined },
-  firstDate: string | undefined,
-): Pick<Range, 'from' | 'to'> {
+async function rangeOf({ store, clock }: WebPorts, job: Job, asked: Asked) {
+  const firstDate = await firstReceiptDate(store, job.name);
   const today = microsToDate(clock.nowMs() * 1_000);
   const to = asked.to ?? addDays(today, 1);
   const from = asked.from ?? defaultFrom(to, firstDate, lookbackDaysOf(job));
@@ -63,7 +58,7 @@ function rangeOf(
     const days = datesBetween(from, to).length;
     throw new ConfigError('usage', `from and to: got ${days} days, expected at most ${MAX_DAYS}`);
   }
-  return { from, to };
+  return { from, to, firstDate };
 }
 
 /** The last year, from the first published date on; as many days as a look-back has where there is none. */
@@ -87,8 +82,6 @@ const FORGOTTEN_AFTER_MS = 600_000;
 /** Of each state. Planning fills the queue with some thousands. */
 const MAX_NAMES = 200_000;
 
-type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
-
 function createCoverageAnswers(ports: WebPorts) {
   const { clock } = ports;
   const closed = new AbortController();
@@ -100,13 +93,13 @@ function createCoverageAnswers(ports: WebPorts) {
   let isForgetting = false;
   const askQueue = createQueueQuestion(ports);
 
-  async function read(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+  async function read(job: Job, asked: Asked): Promise<Buffer> {
     // What is read is garbage soon: without this a worker would hold some sixty megabytes of it.
     const collectAsBefore = collectEarly();
     try {
       const memory = memories.get(job.name) ?? createStatusMemory();
       memories.set(job.name, memory);
-      const [range, queue] = await Promise.all([findRange(), askQueue()]);
+      const [range, queue] = await Promise.all([rangeOf(ports, job, asked), askQueue()]);
       const answer = await readCoverage(ports, { job, ...range, queue, memory });
       if (memory.receipts.size > MAX_REMEMBERED) memories.delete(job.name);
       return Buffer.from(JSON.stringify(answer));
@@ -126,10 +119,10 @@ function createCoverageAnswers(ports: WebPorts) {
     isForgetting = false;
   }
 
-  function begin(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+  function begin(name: string, job: Job, asked: Asked): Promise<Buffer> {
     const readInTurn = async () => {
       const sinceMs = clock.monotonicMs();
-      const body = await read(job, findRange);
+      const body = await read(job, asked);
       const tookMs = clock.monotonicMs() - sinceMs;
       const keptMs = Math.min(Math.max(MIN_KEPT_MS, KEPT_TIMES * tookMs), MAX_KEPT_MS);
       one.untilMs = clock.monotonicMs() + keptMs;
@@ -151,12 +144,13 @@ function createCoverageAnswers(ports: WebPorts) {
 
   return {
     /** The JSON of a CoverageAnswer. Throws ConfigError `too-many-vessel-days`, and WebError 503 `busy`. */
-    async of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    async of(job: Job, asked: Asked): Promise<Buffer> {
       lastAskedMs = clock.monotonicMs();
       if (!isForgetting) void forgetLater();
+      const name = `${job.name} ${asked.from ?? ''} ${asked.to ?? ''}`;
       const known = kept.get(name);
       if (known !== undefined && lastAskedMs < known.untilMs) return await known.answer;
-      return await begin(name, job, findRange);
+      return await begin(name, job, asked);
     },
     close: () => closed.abort(),
   };

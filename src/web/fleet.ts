@@ -54,22 +54,18 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
       fleet.queue.countKinds(),
       fleet.queue.hold.read(),
     ]);
-    const [seen, queue, held] = await askRedis(asked, UNKNOWN, redis, clock);
-    return answerOf(ports, fleet, { seen, queue, held, backfills });
+    return answerOf(ports, fleet, await askRedis(asked, UNKNOWN, redis, clock), backfills);
   }
 
   return shareAnswer(clock, look, SHARED_MS);
 }
 
-interface Looked {
-  readonly seen: FleetSeen;
-  readonly queue: readonly KindCount[];
-  readonly held: Hold | undefined;
-  readonly backfills: BackfillsRead;
-}
-
-function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnswer {
-  const { seen, queue, held, backfills } = looked;
+function answerOf(
+  ports: WebPorts,
+  fleet: FleetPorts,
+  [seen, queue, held]: readonly [FleetSeen, readonly KindCount[], Hold | undefined],
+  backfills: BackfillsRead,
+): FleetAnswer {
   const nowMs = ports.clock.nowMs();
   return {
     readAtMs: nowMs,
@@ -94,16 +90,14 @@ function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnsw
       ),
     backfills: backfills.backfills.map((backfill) => backfillOf(backfill, seen)),
     lookBacks: ports.jobs.flatMap(({ name: job }) => {
-      const fact = seen.fact('look-back', job);
-      if (fact === undefined) return [];
-      const { endedMs, from, to, found } = fact;
-      return [{ job, endedMs, from, to, found }];
+      const found = seen.fact('look-back', job);
+      return found === undefined ? [] : [{ job, ...found.fact }];
     }),
     planned: ports.jobs.map(({ name: job, schedule }) => {
-      const { agoMs: _, ...fact } = seen.fact('planned', job) ?? { ...UNPLANNED, agoMs: 0 };
+      const { fact = UNPLANNED } = seen.fact('planned', job) ?? {};
       return { job, hasSchedule: schedule !== undefined, ...fact };
     }),
-    notes: notesOf(looked),
+    notes: [...backfills.notes, ...notesOf(seen, queue)],
   };
 }
 
@@ -137,28 +131,25 @@ function requestsOf({ requests, nowMs }: FleetSeen): FleetAnswer['requests'] {
   const lastMs = Math.floor(nowMs / REQUEST_SLICE_MS) * REQUEST_SLICE_MS;
   return Array.from({ length: REQUEST_SLICES }, (_, index) => {
     const fromMs = lastMs - (REQUEST_SLICES - 1 - index) * REQUEST_SLICE_MS;
-    const { requests: all = 0, limited = 0, retries = 0, errors = 0 } = known.get(fromMs) ?? {};
-    return { fromMs, requests: all, rateLimited: limited, retries, errors };
+    return known.get(fromMs) ?? { fromMs, requests: 0, limited: 0, retries: 0, errors: 0 };
   });
 }
 
 function backfillOf(backfill: Backfill, seen: FleetSeen): FleetAnswer['backfills'][number] {
   const { id, job, from, to, vessels, paused, createdAt } = backfill;
-  const fact = seen.fact('backfill', id);
-  const isMoving = fact !== undefined && !paused && fact.agoMs < FRESH_MS;
+  const { fact, agoMs = Infinity } = seen.fact('backfill', id) ?? {};
+  const isMoving = fact !== undefined && !paused && agoMs < FRESH_MS;
   return {
     ...{ id, job, from, to, vessels, paused, createdAt },
-    due: fact?.due ?? null,
-    done: fact?.done ?? null,
-    failed: fact?.failed ?? null,
-    queued: paused ? null : (fact?.queued ?? null),
-    vesselDaysPerHour: isMoving ? fact.vesselDaysPerHour : null,
-    secondsLeft: isMoving ? fact.secondsLeft : null,
+    ...{ due: null, done: null, failed: null, queued: null, vesselDaysPerHour: null, secondsLeft: null },
+    ...fact,
+    ...(paused && { queued: null }),
+    ...(!isMoving && { vesselDaysPerHour: null, secondsLeft: null }),
   };
 }
 
-function notesOf({ seen, queue, backfills }: Looked): string[] {
-  const notes = [...backfills.notes];
+function notesOf(seen: FleetSeen, queue: readonly KindCount[]): string[] {
+  const notes: string[] = [];
   const other = queue.find(({ kind }) => kind === 'other');
   if (other !== undefined)
     notes.push(

@@ -103,12 +103,7 @@ export function createObjectSender(store: ReadStore): SendObject {
   };
 }
 
-async function sendObject(
-  store: ReadStore,
-  day: VesselDay,
-  request: ObjectRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function sendObject(store: ReadStore, day: VesselDay, request: ObjectRequest, reply: FastifyReply) {
   const { version } = request.query;
   // Others have their turn, a probe too, and it shows who has left already.
   await setImmediate();

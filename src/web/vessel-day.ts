@@ -50,10 +50,7 @@ export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
 }
 
 /** Throws ConfigError `unknown-job`, and WebError 404 `no-such-vessel`, `no-such-date`, saying what was expected. */
-function dayOf(
-  jobs: readonly Job[],
-  { job: name, vessel, date }: VesselDay,
-): { readonly job: Job; readonly day: VesselDay } {
+function dayOf(jobs: readonly Job[], { job: name, vessel, date }: VesselDay) {
   const job = jobNamed(jobs, name);
   const fault = (code: string, text: string, what: string, expected: string) =>
     new WebError(404, code, `'${shortName(text)}' is no ${what}: expected ${expected}`);
@@ -63,18 +60,21 @@ function dayOf(
   return { job, day: { job: name, vessel, date } };
 }
 
+/** What costs only a part of the answer. */
+const TOLD = [DataError, ConfigError, WebError];
+
 export async function answerVesselDay(
   ports: AnswerPorts,
   job: Job,
   day: VesselDay,
 ): Promise<VesselDayAnswer> {
   const problems: string[] = [];
-  /** What is read, or undefined where the file is damaged, be it the lake's own: that is told. */
+  /** What is read, or undefined where a file is damaged, be it the lake's own, or Redis is away: that is told. */
   async function told<T>(reading: Promise<T>): Promise<T | undefined> {
     try {
       return await reading;
     } catch (error) {
-      if (!(error instanceof DataError || error instanceof ConfigError)) throw error;
+      if (!TOLD.some((kind) => error instanceof kind)) throw error;
       problems.push(messageOf(error));
       return undefined;
     }
@@ -82,14 +82,14 @@ export async function answerVesselDay(
   const { store } = ports;
   const [status, queued, layout] = await Promise.all([
     readDayStatus(ports, job, day),
-    queuedFacts(ports, day, problems),
+    told(queuedFacts(ports, day)),
     told(readLayout(store)),
   ]);
   const { receipt, note, claims } = status;
   problems.push(...status.damages.map(messageOf));
   if (Array.isArray(job.vessels) && !job.vessels.includes(day.vessel))
     problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
-  const warning = await warningOf(ports, receipt);
+  const warning = receipt === undefined ? null : await warningOf(ports, receipt);
   const [facts, versions, file, isWarned] = await Promise.all([
     told(detailFacts(ports, day, receipt)),
     layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
@@ -98,6 +98,8 @@ export async function answerVesselDay(
   ]);
   if (receipt?.object && file === undefined)
     problems.push(`${receipt.object.key}: the receipt names this object, and it is not there`);
+  const isOver = note !== undefined && receipt !== undefined && isOvertaken(note, receipt);
+  const url = `/api/jobs/${day.job}/days/${day.vessel}/${day.date}/object`;
   const inQueue = queued && (queued.state === 'failed' ? 'failed' : 'in-queue');
   return {
     ...day,
@@ -106,33 +108,21 @@ export async function answerVesselDay(
     readAtMs: ports.clock.nowMs(),
     receipt: receipt ?? null,
     durationMs: receipt === undefined ? null : durationMsOf(receipt),
-    note:
-      (note && {
-        ...{ ...note, next: nextStep(note, day) },
-        isOver: receipt !== undefined && isOvertaken(note, receipt),
-      }) ??
-      null,
+    note: note === undefined ? null : { ...note, next: nextStep(note, day), isOver },
     warning,
     claim: claimFacts(ports, claims, receipt),
-    queued,
+    queued: queued ?? null,
     logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
     ...(facts ?? NO_DETAIL),
     versions: versions ?? [],
-    object: file === undefined ? null : { url: objectUrl(day), sizeBytes: file.sizeBytes, etag: file.etag },
+    object: file === undefined ? null : { url, sizeBytes: file.sizeBytes, etag: file.etag },
     problems,
   };
 }
 
-function objectUrl({ job, vessel, date }: VesselDay): string {
-  return `/api/jobs/${job}/days/${vessel}/${date}/object`;
-}
-
-async function warningOf(
-  { store }: WebPorts,
-  receipt: Receipt | undefined,
-): Promise<VesselDayAnswer['warning']> {
-  const all = receipt === undefined ? [] : warningsOf(receipt);
-  if (receipt === undefined || all.length === 0) return null;
+async function warningOf({ store }: WebPorts, receipt: Receipt): Promise<VesselDayAnswer['warning']> {
+  const all = warningsOf(receipt);
+  if (all.length === 0) return null;
   const open = openWarnings(receipt, await readAcceptance(store, receipt.job, receipt.vessel));
   const accepted = open.length === 0;
   return { message: describeWarnings(accepted ? all : open), accepted };
@@ -168,25 +158,15 @@ function epochsOf(claims: readonly FoundClaim[], receipt: Receipt | undefined): 
   return [...new Set(epochs)].sort((a, b) => a - b);
 }
 
-/** Null where it is not in the queue, where there is none, and where nobody can tell: that is told. */
-async function queuedFacts(
-  { fleet, clock }: WebPorts,
-  day: VesselDay,
-  problems: string[],
-): Promise<VesselDayAnswer['queued']> {
+/** Null where it is not in the queue, and where there is none. Throws WebError where Redis is away. */
+async function queuedFacts({ fleet, clock }: WebPorts, day: VesselDay): Promise<VesselDayAnswer['queued']> {
   if (fleet === undefined) return null;
-  try {
-    const { redis, queue } = fleet;
-    const without = 'whether the vessel-day is in the queue is not known';
-    const found = await askRedis(queue.facts(day), without, redis, clock);
-    if (found === undefined) return null;
-    const said = found.day?.failure?.message ?? found.failedReason;
-    const reason = said === '' ? null : cleanMessage(said);
-    return { state: found.state, kind: found.day?.kind ?? 'unknown', attempts: found.attempts, reason };
-  } catch (error) {
-    problems.push(messageOf(error));
-    return null;
-  }
+  const without = 'whether the vessel-day is in the queue is not known';
+  const found = await askRedis(fleet.queue.facts(day), without, fleet.redis, clock);
+  if (found === undefined) return null;
+  const said = found.day?.failure?.message ?? found.failedReason;
+  const reason = said === '' ? null : cleanMessage(said);
+  return { state: found.state, kind: found.day?.kind ?? 'unknown', attempts: found.attempts, reason };
 }
 
 const NO_DETAIL = { hours: null, series: [] };

@@ -151,7 +151,7 @@ function aggregate(readings: readonly MadeUpReading[]): Readonly<Record<string, 
 }
 
 /** `*` is any letters of one level, as the contract has it; the last level of a flat name is its rest. */
-function isMeant(expression: string, { timeSeriesId, names }: MadeUpSeries): boolean {
+export function isMeant(expression: string, { timeSeriesId, names }: MadeUpSeries): boolean {
   const [domain = '', ...levels] = expression.split('/');
   if (domain === 'id') return levels[0]!.split(',').includes(timeSeriesId);
   const name = names[domain]?.split('/');

@@ -23,7 +23,10 @@ interface OpenUpload {
 const isSamePart = (a: PartRef, b: PartRef | undefined) =>
   a.tag === b?.tag && a.sha256 === b.sha256 && a.sizeBytes === b.sizeBytes;
 
-export function createMemoryStore(nowMs = Date.now): ObjectStore {
+/** Told of every change of what can be read at a key, at once; without bytes it is gone. `nonce`: of the upload that made it. */
+type OnChange = (key: string, bytes: Uint8Array | undefined, nonce?: string) => void;
+
+export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnChange): ObjectStore {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, OpenUpload>();
   let writes = 0;
@@ -31,7 +34,9 @@ export function createMemoryStore(nowMs = Date.now): ObjectStore {
   function write(key: string, bytes: Uint8Array, more: Pick<Stored, 'upload'> = {}): Version {
     checkKey(key);
     const version = `v${++writes}`;
-    objects.set(key, { bytes: Uint8Array.from(bytes), version, modifiedMs: nowMs(), ...more });
+    const stored = { bytes: Uint8Array.from(bytes), version, modifiedMs: nowMs(), ...more };
+    objects.set(key, stored);
+    onChange?.(key, stored.bytes, more.upload?.nonce);
     return version;
   }
 
@@ -45,6 +50,12 @@ export function createMemoryStore(nowMs = Date.now): ObjectStore {
     const upload = uploads.get(uploadId);
     if (upload === undefined) throw new CommitFailedError('upload-gone', `${key}: the upload is gone`);
     return upload;
+  }
+
+  function remove(key: string): boolean {
+    const isGone = objects.delete(key);
+    if (isGone) onChange?.(key, undefined);
+    return isGone;
   }
 
   const store: ObjectStore = {
@@ -67,12 +78,12 @@ export function createMemoryStore(nowMs = Date.now): ObjectStore {
     },
     putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
     async remove(key) {
-      if (read(key) !== undefined) objects.delete(key);
+      if (read(key) !== undefined) remove(key);
     },
     async removeAll(keys, mayReturn = []) {
       for (const key of [...keys, ...mayReturn]) await store.remove(key);
     },
-    removeIf: async (key, expected) => read(key)?.version === expected && objects.delete(key),
+    removeIf: async (key, expected) => read(key)?.version === expected && remove(key),
     list: (prefix) => eachOf(store.listPages(prefix)),
     async *listPages(prefix) {
       checkPrefix(prefix);

@@ -180,8 +180,8 @@ describe.skipIf(server === undefined)('what the fleet knows of itself', () => {
       { kind: 'look-back', of: 'measurements' },
     ];
     const seen = await look(names);
-    expect(seen.fact('planned', 'measurements')).toEqual({ ...planned, agoMs: 7_000 });
-    expect(seen.fact('backfill', 'b-1')).toEqual({ ...backfill, agoMs: 7_000 });
+    expect(seen.fact('planned', 'measurements')).toEqual({ fact: planned, agoMs: 7_000 });
+    expect(seen.fact('backfill', 'b-1')).toEqual({ fact: backfill, agoMs: 7_000 });
     expect(seen.fact('look-back', 'measurements')).toBeUndefined();
     await reporter.send(report({ facts: [{ kind: 'backfill', of: 'b-1', value: null }] }));
     expect((await look(names)).fact('backfill', 'b-1')).toBeUndefined();

@@ -104,14 +104,11 @@ interface LedgerFindings {
 }
 
 async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
+  const { store, log } = ports;
   const { receipts: published, damaged } = await readLedger({
-    store: ports.store,
-    job: job.name,
+    ...{ store, log, job: job.name, vessels: new Set(range.vessels), writeIndex: true },
     dates: datesBetween(range.from, range.to),
-    vessels: new Set(range.vessels),
     members: PUBLISHED_MEMBERS,
-    writeIndex: true,
-    log: ports.log,
   });
   const faults = new DayMap<DataError>();
   for (const { day, error } of damaged) faults.set(day, error);

@@ -1,7 +1,7 @@
 /** What one look at a job leaves for the next: receipts and notes that are as they were are not read again. */
 import { hash } from 'node:crypto';
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { type Clock, MICROS_PER_DAY, MICROS_PER_MILLI } from '../../core/model/index.ts';
+import type { Clock } from '../../core/model/index.ts';
 import { keyPrefix } from '../../lake/keys.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
@@ -24,10 +24,7 @@ type Scan = (
 
 export type StatusMemory = ReturnType<typeof createStatusMemory>;
 
-interface LookPorts {
-  readonly store: Pick<ObjectStore, 'folderState'>;
-  readonly clock: Pick<Clock, 'nowMs'>;
-}
+type LookPorts = { readonly store: Pick<ObjectStore, 'folderState'>; readonly clock: Pick<Clock, 'nowMs'> };
 
 /** A folder before its receipts are listed: `state` as the store's `folderState` says it. */
 interface FolderLook {
@@ -43,11 +40,8 @@ interface SeenDate {
   readonly damaged: LedgerReading['damaged'];
 }
 
-/**
- * While a folder is the same nothing was put into it. It does not tell of bytes that somebody writes into a receipt in its
- * place, as few restores do: who acts on receipts lists them, and who shows them does so after a day.
- */
-const FOLDER_BELIEVED_MS = MICROS_PER_DAY / MICROS_PER_MILLI;
+/** A folder does not tell of bytes written into a receipt in its place, as few restores do: so a date is listed after a day. */
+const FOLDER_BELIEVED_MS = 86_400_000;
 const FOLDERS_AT_ONCE = 8;
 
 /** For one job, and always the same vessels. */

@@ -20,10 +20,7 @@ import {
 } from './read-back-rows.ts';
 
 const MEMORY_LIMIT = '512MB';
-/**
- * Threads of one query. What they tell each other takes as much of the processor as the rows of a small object do, and
- * several vessel-days are verified at once; a large one is read sooner by two.
- */
+/** Threads of one query: more cost a small object as much as its rows do, and are worth it for a large one. */
 const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
 const MAX_SMALL_ROWS = 2_000_000;

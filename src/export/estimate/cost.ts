@@ -86,6 +86,8 @@ export function estimateCost(input: CostInput): CostEstimate {
   const requestsADay = input.expressions + (input.counted ? 1 : 0) + mean(input.slicesOf);
   const requests = Math.round(requestsADay * toDo);
   const isKnown = experience !== undefined && experience.rows > 0;
+  const work = workOf(input, rows, requests);
+  const rateLimitMs = input.perMinute > 0 ? (requests / input.perMinute) * 60_000 : 0;
   const rowBytes = isKnown ? experience.sizeBytes / experience.rows : ASSUMED_ROW_BYTES[input.dataset];
   return {
     dataset: input.dataset,
@@ -97,23 +99,15 @@ export function estimateCost(input: CostInput): CostEstimate {
     requests,
     sizeBytes: Math.round(rows * rowBytes),
     bytesFrom: isKnown ? 'experience' : 'assumption',
-    ...timeOf(input, rows, requests),
+    ...(rateLimitMs > work.durationMs ? { durationMs: rateLimitMs, boundBy: 'rate-limit' } : work),
   };
-}
-
-type Time = Pick<CostEstimate, 'durationMs' | 'boundBy'>;
-
-function timeOf(input: CostInput, rows: number, requests: number): Time {
-  const work = workOf(input, rows, requests);
-  const rateLimitMs = input.perMinute > 0 ? (requests / input.perMinute) * 60_000 : 0;
-  return rateLimitMs > work.durationMs ? { durationMs: rateLimitMs, boundBy: 'rate-limit' } : work;
 }
 
 function workOf(
   { experience, timed, latencyMs, concurrencyLimit, workers, toDo }: CostInput,
   rows: number,
   requests: number,
-): Time {
+): Pick<CostEstimate, 'durationMs' | 'boundBy'> {
   if (experience !== undefined && experience.vesselDays > 0) {
     // What a day takes beside its rows shows in small days: both means count, the larger one wins.
     const byDay = (experience.durationMs / experience.vesselDays) * toDo;

@@ -74,12 +74,7 @@ function freshMembers(known: ToldCause | undefined, { members }: Cause): readonl
 }
 
 /** A member that goes and comes back while the cause lasts was told. */
-function remember(
-  known: ToldCause | undefined,
-  cause: Cause,
-  fresh: readonly string[],
-  nowMs: number,
-): ToldCause {
+function remember(known: ToldCause | undefined, cause: Cause, fresh: readonly string[], nowMs: number) {
   const before = known?.members ?? [];
   return {
     ...nameOf(cause),

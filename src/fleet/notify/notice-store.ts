@@ -1,7 +1,7 @@
 /**
- * Where it stands what was told: in the lake, and beside it in what the processes share. A lake that is full, closed or
- * out of reach is what people have to be told of, and then it is neither read nor written: so what was told is kept in the
- * other place until the lake takes the next change.
+ * What was told stands in the lake, and beside it in what the processes share: a lake that is full, closed or out of reach
+ * is what people have to be told of, and takes no writes then. So it is kept in the other place until the lake takes the
+ * next change.
  */
 import { hash } from 'node:crypto';
 import type { ObjectStore, Version } from '../../store/store.ts';

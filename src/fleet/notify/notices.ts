@@ -1,12 +1,12 @@
 /**
- * Telling: what is new is written down as being sent, sent, and written down as told. So nothing is told twice, whoever
- * leads; a process that dies between sending and writing has its message sent again, with the same id. What was told lies in
- * the lake: it outlives a flushed Redis, a restart and a new leader. A version is replaced only by who has read it, so that
- * of two processes one goes on.
+ * Telling: what is new is written down as being sent, sent, and written down as told, in the lake, which outlives Redis and
+ * every process. So nothing is told twice, whoever leads; who dies in between has its message sent again, with the same id.
+ * A version is replaced only by who has read it, so that of two processes one goes on.
  */
-import { randomUUID } from 'node:crypto';
+
 import { z } from 'zod';
 import type { Clock, Log } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { jsonBytes, unlessDamaged } from '../../lake/json.ts';
 import { NOTICES_KEY } from '../../lake/keys.ts';
 import { parseFile } from '../../lake/shapes.ts';
@@ -79,7 +79,7 @@ export type Tell = ReturnType<typeof createTeller>;
  * `notice-not-delivered`, what it throws itself, what the store throws, and the signal's reason.
  */
 export function createTeller({ store, webhook, clock, log }: NoticePorts) {
-  const self = randomUUID();
+  const self = uniqueId();
   /** What another process is sending, and since when that is seen. */
   let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
   /** It has arrived, whatever became of writing that down. */
@@ -88,10 +88,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   let delayMs: number = RETRY_MS[0];
 
   /** Undefined: somebody else has written. */
-  async function write(
-    notices: Notices,
-    { version: before }: FoundNotices,
-  ): Promise<FoundNotices | undefined> {
+  async function write(notices: Notices, { version: before }: FoundNotices) {
     const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);
     return version === undefined ? undefined : { notices, version };
   }
@@ -136,7 +133,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     const nowMs = clock.nowMs();
     const { changes, told } = compareCauses(free.notices.told, now, nowMs);
     if (changes.length === 0) return;
-    const message = { id: randomUUID(), at: new Date(nowMs).toISOString(), changes };
+    const message = { id: uniqueId(), at: new Date(nowMs).toISOString(), changes };
     const sending = { message, told, by: self, sinceMs: nowMs };
     await deliver(await write({ ...free.notices, sending }, free), signal);
   };

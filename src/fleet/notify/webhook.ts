@@ -15,15 +15,16 @@ export interface Message {
   readonly isTest?: boolean;
 }
 
-/** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
-type MessageFormat = 'json' | 'text';
-
 /** Of each change; the rest is counted. */
 const MEMBERS_SHOWN = 20;
 const WORDS = { begun: '🔴', more: '🔴', over: '🟢' } as const;
 
 /** The body of a message about the deployment of that name. */
-export function bodyOf({ id, at, changes, isTest }: Message, name: string, format: MessageFormat): string {
+export function bodyOf(
+  { id, at, changes, isTest }: Message,
+  name: string,
+  format: WebhookSettings['format'],
+): string {
   const lines = changes.map(({ what, text }) => `${WORDS[what]} ${cleanMessage(text)}`);
   if (isTest) lines.push('This is a test: messages arrive here.');
   const text = [`vessel-export (${name})`, ...lines].join('\n');
@@ -49,7 +50,8 @@ export function bodyOf({ id, at, changes, isTest }: Message, name: string, forma
 export interface WebhookSettings {
   readonly url: string;
   readonly secret?: string | undefined;
-  readonly format: MessageFormat;
+  /** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
+  readonly format: 'json' | 'text';
   readonly name: string;
 }
 

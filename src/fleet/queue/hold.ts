@@ -1,9 +1,6 @@
 /**
- * The hold: a fault that every vessel-day would meet (a refused credential, a full disk) stops the queue instead
- * of failing all of them. Beside the pause stands why and since when; it is placed once, and only who placed it
- * says so as an error. Whoever finds that the fault has passed lifts it.
- *
- * The pause is what stops workers, so the pause decides: a paused queue is on hold, with its reason or without one, and
+ * The hold: a fault that every vessel-day would meet (a refused credential, a full disk) stops the queue instead of failing
+ * all of them. The pause stops workers, so the pause decides: a paused queue is on hold, with its reason or without one, and
  * a reason beside no pause counts for nothing. Both are fields of one key, so that no eviction takes the reason alone.
  */
 import type { Redis } from 'ioredis';

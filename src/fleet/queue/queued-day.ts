@@ -1,8 +1,7 @@
 /**
- * What stands in the queue, and the one way to read it. Whoever can write to Redis can put anything there, and what
- * comes out of it becomes keys of the lake and labels of metrics: so it is read like any input, by the model's own rules
- * for names of jobs, vessels and dates. What breaks them is dropped: the queue holds no truth, and a job that stayed,
- * in the failed set too, would keep the vessel-day whose id it has from being queued.
+ * What stands in the queue, and the one way to read it. Whoever can write to Redis can put anything there, and it becomes
+ * keys of the lake and labels of metrics: so it is read like any input. What breaks the rules is dropped, in the failed set
+ * too: a job that stayed would keep the vessel-day whose id it has from being queued.
  */
 
 import type { JobType, Queue } from 'bullmq';

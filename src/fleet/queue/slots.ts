@@ -1,7 +1,7 @@
 /**
  * How many vessel-days of a worker are at work at once, and how many jobs it holds for that. Who only waits for a commit
- * that others join gives its slot to the next one, which must be at hand: the queue gives out jobs when others end, and
- * those end together. So a worker holds as many jobs more as lately waited at once, twice over; where none waits, none.
+ * that others join gives its slot to the next one, which must be at hand, for those that wait end together: so a worker
+ * holds as many jobs more as lately waited at once, twice over; where none waits, none.
  */
 import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock } from '../../core/model/index.ts';

@@ -1,9 +1,7 @@
 /**
- * The queue of vessel-days in Redis. It holds no truth: what is done stands in the ledger, and a queue that was
- * lost is filled again from there.
- *
- * A vessel-day is at most once in it: the job's id is made of job, vessel and day. One that failed stays in the
- * failed set (dead letter) with its reason, and is not queued again before it is taken out of there.
+ * The queue of vessel-days in Redis. It holds no truth: one that was lost is filled again from the ledger. A vessel-day is
+ * at most once in it, by the job's id. One that failed stays in the failed set (dead letter) with its reason, and is not
+ * queued again before it is taken out of there.
  */
 import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';

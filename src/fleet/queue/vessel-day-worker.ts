@@ -1,6 +1,6 @@
 /**
- * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into
- * what becomes of the job. BullMQ's defaults that would bite are set here:
+ * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into what becomes
+ * of the job. BullMQ's defaults that would bite are set here:
  *
  *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
  *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves
@@ -77,6 +77,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
   /** One that two workers have died with is under way, or waits until nothing else is: no other may begin. */
   let isExclusive = false;
   const untilOneEnds = createWaitingLine();
+  let isPaused = false;
   let isStopping = false;
   const dropped = new WeakSet<Job>();
 
@@ -115,6 +116,10 @@ export function startVesselDayWorker(options: WorkerOptions) {
     }
   }
 
+  async function resumeUnlessHeld(): Promise<void> {
+    if (!isPaused && !isExclusive && worker.closing === undefined) await worker.resume();
+  }
+
   /** As often as a worker may die of it. */
   async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
@@ -131,12 +136,12 @@ export function startVesselDayWorker(options: WorkerOptions) {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
     isExclusive = true;
     try {
-      await pauses.add('exclusive');
+      await worker.pause(true);
       while (running.size > 1) await untilOneEnds.join(signal);
       await perform(job.data, signal, undefined, () => {});
     } finally {
       isExclusive = false;
-      await pauses.delete('exclusive');
+      await resumeUnlessHeld();
     }
   }
 
@@ -151,7 +156,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
     ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
-  const pauses = createPauses(worker);
   const slots = createSlots(concurrency, clock, (jobs) => {
     worker.concurrency = jobs;
   });
@@ -175,8 +179,14 @@ export function startVesselDayWorker(options: WorkerOptions) {
       return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
     },
     /** Take no more vessel-days, without waiting for those under way. */
-    pause: () => pauses.add('asked'),
-    resume: () => pauses.delete('asked'),
+    async pause(): Promise<void> {
+      isPaused = true;
+      await worker.pause(true);
+    },
+    async resume(): Promise<void> {
+      isPaused = false;
+      await resumeUnlessHeld();
+    },
     /** Hand back what is under way and stop; within `stopMs`. */
     async stop(): Promise<void> {
       isStopping = true;
@@ -193,20 +203,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
         );
       }
       await worker.backend.close(true);
-    },
-  };
-}
-
-/** Why no vessel-days are taken; none are as long as there is a reason. */
-function createPauses(worker: Worker) {
-  const reasons = new Set<'asked' | 'exclusive'>();
-  return {
-    async add(reason: 'asked' | 'exclusive'): Promise<void> {
-      reasons.add(reason);
-      await worker.pause(true);
-    },
-    async delete(reason: 'asked' | 'exclusive'): Promise<void> {
-      if (reasons.delete(reason) && reasons.size === 0 && worker.closing === undefined) await worker.resume();
     },
   };
 }

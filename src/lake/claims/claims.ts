@@ -1,10 +1,10 @@
 /** Claims as they lie in the lake: listing and reading them, becoming the owner of a vessel-day, and removing what a receipt has ended. */
 
-import { randomUUID } from 'node:crypto';
 import { DataError, FencedError } from '../../core/errors.ts';
 import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
 import { isKnownDead } from '../../core/process/process-id.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, claimPrefix, keyPrefix, noteKey, parseClaimKey } from '../keys.ts';
@@ -140,7 +140,7 @@ export async function takeClaim(
   for (let round = 0; round < 10; round++) {
     const before = await readReceipt(store, day);
     const file: OwnClaimFile = {
-      ...{ claimVersion: 1, epoch: 1 + Math.max(before?.epoch ?? 0, highest), attempt: randomUUID() },
+      ...{ claimVersion: 1, epoch: 1 + Math.max(before?.epoch ?? 0, highest), attempt: uniqueId() },
       ...{ owner: ports.self, settingsHash: options.settingsHash, heartbeatMs: ports.clock.nowMs() },
       ...{ checkpoint: null, sealed: null },
     };

@@ -3,10 +3,11 @@
  * pieces, so that the first reader after a backfill fetches none of them. Nothing is owed to it: a piece that is lost,
  * or of receipts that were replaced since, costs that reader time.
  */
-import { randomUUID } from 'node:crypto';
+
 import { endsWithin } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import { type Clock, type Log, type Receipt, systemClock } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { indexPieceKey } from '../keys.ts';
 import { loadIndexFile } from './index-files.ts';
@@ -28,7 +29,7 @@ export function createIndexJournal(store: Pick<ObjectStore, 'put'>, log: Log, cl
   async function writePiece(rows: readonly IndexRow[]): Promise<void> {
     const { job, date } = rows[0]!;
     const newest = new Map(rows.map((row) => [`${row.vessel}/${row.date}`, row]));
-    const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${randomUUID()}`;
+    const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${uniqueId()}`;
     const key = indexPieceKey(job, date.slice(0, 7), name);
     try {
       const { packIndex } = await loadIndexFile();

@@ -72,10 +72,7 @@ export function isIndexable({ started, finished, tag }: IndexRow): boolean {
   return tag !== '' && isIndexedMoment(started) && isIndexedMoment(finished);
 }
 
-/**
- * How a column is kept. `text`; `repeated`: text of few different values; `number`; `moment`: a time in milliseconds;
- * `json`: any value as JSON, of which few are there.
- */
+/** How a column is kept. `repeated`: text of few values; `moment`: a time in milliseconds; `json`: any value, of which few are there. */
 export interface Column {
   readonly kind: 'text' | 'repeated' | 'number' | 'moment' | 'json';
   readonly isRight: (value: unknown) => boolean;

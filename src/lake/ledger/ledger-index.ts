@@ -55,17 +55,11 @@ export interface LedgerReading {
   fetched: number;
 }
 
-interface LedgerAnswer<M extends IndexedMember> extends LedgerReading {
-  readonly receipts: Pick<DayMap<IndexedPart<M>>, 'get' | 'size' | 'values'>;
-}
-
 /**
  * The receipts of a job on some dates. Memory: what is asked of each, the lists of some dates, the index of one month, and
  * some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
  */
-export async function readLedger<M extends IndexedMember>(
-  question: LedgerQuestion<M>,
-): Promise<LedgerAnswer<M>> {
+export async function readLedger<M extends IndexedMember>(question: LedgerQuestion<M>) {
   const receipts = new DayMap<IndexedPart<M>>();
   const take = (receipt: IndexedPart<M>) => receipts.set(receipt, receipt);
   return { receipts, ...(await scanLedger({ ...question, take })) };

@@ -95,6 +95,20 @@ export async function lastListedDate(
   return undefined;
 }
 
+/** The first receipt of these dates that can be read. */
+export async function newestReadable(
+  store: Pick<ObjectStore, 'get'>,
+  job: string,
+  vessel: string,
+  dates: readonly string[],
+): Promise<Receipt | undefined> {
+  for (const date of dates) {
+    const receipt = await unlessDamaged(readReceipt(store, { job, vessel, date }));
+    if (receipt !== undefined) return receipt;
+  }
+  return undefined;
+}
+
 export type LastPublished = ReturnType<typeof createLastPublished>;
 
 /**
@@ -117,11 +131,7 @@ export function createLastPublished(store: ObjectStore, clock: Clock) {
       const day = parseDayFileKey(key);
       if (day !== undefined) dates.add(day.date);
     }
-    for (const date of [...dates].sort().reverse()) {
-      const receipt = await read({ job, vessel, date });
-      if (receipt !== undefined) return receipt;
-    }
-    return undefined;
+    return newestReadable(store, job, vessel, [...dates].sort().reverse());
   }
 
   function keep(name: string, atMs: number, newest: Promise<Receipt | undefined>) {

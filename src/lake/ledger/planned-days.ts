@@ -23,12 +23,7 @@ export function plannedDays<T extends ReceiptSettings>(
   receipts: { get(day: VesselDay): T | undefined },
 ): Generator<PlannedDay<T>> {
   return planVesselDays({
-    job,
-    from,
-    to,
-    vessels,
-    nowMs: clock.nowMs(),
-    serverNowMs: client?.serverNowMs(),
+    ...{ job, from, to, vessels, nowMs: clock.nowMs(), serverNowMs: client?.serverNowMs() },
     settingsHash: settingsHash(job, apiVersion),
     receiptOf: (day) => receipts.get(day),
   });
@@ -50,14 +45,11 @@ export async function readPlannedDays<M extends IndexedMember>(
   range: DayRange,
   { members, writeIndex, moreDates = [] }: PlannedDaysOptions<M>,
 ) {
+  const { store, log } = ports;
   const { receipts, damaged } = await readLedger({
-    store: ports.store,
-    job: job.name,
+    ...{ store, log, job: job.name, vessels: new Set(range.vessels), writeIndex },
     dates: [...new Set([...datesBetween(range.from, range.to), ...moreDates])].sort(),
-    vessels: new Set(range.vessels),
     members: ['settingsHash', 'proof', ...members],
-    writeIndex,
-    log: ports.log,
   });
   return { days: [...plannedDays(ports, job, range, receipts)], receipts, damaged };
 }

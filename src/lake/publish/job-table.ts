@@ -84,10 +84,7 @@ export class JobTable {
     if (!isReady) throw this.#contended();
   }
 
-  /**
-   * The files that the table has of a vessel-day: one, unless another writer has been there. A view in which the file of the
-   * receipt is missing is older than that, and comes to the newest version first. Throws as `expect`.
-   */
+  /** The files of a vessel-day, mostly one. A view without the receipt's file comes to the newest version first. Throws as `expect`. */
   async filesOf(day: VesselDay, receipt: Receipt | undefined): Promise<TableChange['remove']> {
     if (receipt !== undefined) await this.expect(receipt);
     const known = receipt?.object?.key;

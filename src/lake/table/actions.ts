@@ -42,13 +42,6 @@ export interface RemoveFile extends Pick<AddFile, 'path' | 'dataChange'> {
   readonly size?: number;
 }
 
-/** Who wrote an entry; `txnId` tells it from every other. Readers pass over the rest. */
-interface CommitInfo {
-  readonly timestamp: number;
-  readonly operation: string;
-  readonly txnId?: string;
-}
-
 /** How far an application that writes has come, in its own counting. */
 export interface Transaction {
   readonly appId: string;
@@ -57,7 +50,14 @@ export interface Transaction {
 }
 
 export type Action =
-  | { readonly commitInfo: CommitInfo }
+  /** Who wrote an entry; `txnId` tells it from every other. Readers pass over the rest. */
+  | {
+      readonly commitInfo: {
+        readonly timestamp: number;
+        readonly operation: string;
+        readonly txnId?: string;
+      };
+    }
   | { readonly protocol: Protocol }
   | { readonly txn: Transaction }
   | { readonly metaData: TableMetadata }

@@ -1,7 +1,8 @@
 /** Writing checkpoints, in the classic form that every reader knows, and a row group at a time: there may be a million files. */
-import { randomUUID } from 'node:crypto';
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { PARQUET_MAGIC, PlainFile, rowAdder, type SchemaElement } from '../../parquet/write/plain-file.ts';
 import type { ObjectStore, PartRef } from '../../store/store.ts';
 import { type Action, type AddFile, wireForm } from './actions.ts';
@@ -122,10 +123,7 @@ export async function writeCheckpoint(
   await nameCheckpoint(ports, { version, size: others.length + numOfAddFiles, sizeInBytes, numOfAddFiles });
 }
 
-/**
- * The file of a checkpoint. Files of the table have row groups of their own: readers pass over the columns of all other
- * actions there, which have nothing but nulls. Throws DataError `damaged-log` where there are more or fewer files than the state has.
- */
+/** The file. Table files have row groups of their own, so readers pass over the others. Throws `damaged-log` where the count is not the state's. */
 async function* checkpointPieces(
   key: string,
   others: readonly Action[],
@@ -166,7 +164,7 @@ async function uploadPieces(
   key: string,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  const upload = await store.createUpload(key, randomUUID());
+  const upload = await store.createUpload(key, uniqueId());
   const parts: PartRef[] = [];
   let unsent: Uint8Array[] = [];
   let [bytes, sentBytes] = [0, 0];

@@ -37,28 +37,23 @@ export function versionsPrefix(prefix: string, version: number, digits: number):
   return `${logPrefix(prefix)}${versionText(version).slice(0, VERSION_DIGITS - digits)}`;
 }
 
-type LogFile =
-  | { readonly kind: 'entry'; readonly version: number }
-  | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number }
-  | { readonly kind: 'newer-checkpoint'; readonly version: number };
+const KINDS = [
+  ['entry', ENTRY],
+  ['checkpoint', CHECKPOINT],
+  ['newer-checkpoint', NEWER_CHECKPOINT],
+] as const;
 
-export function parseLogKey(prefix: string, key: string): LogFile | undefined {
+/** What a file of the log is; of a checkpoint that comes in several parts it is one of so many. */
+export function parseLogKey(prefix: string, key: string) {
   const name = key.slice(logPrefix(prefix).length);
-  const entry = ENTRY.exec(name);
-  if (entry !== null) return versioned(entry[1]!, (version) => ({ kind: 'entry', version }));
-  const newer = NEWER_CHECKPOINT.exec(name);
-  if (newer !== null) return versioned(newer[1]!, (version) => ({ kind: 'newer-checkpoint', version }));
-  const checkpoint = CHECKPOINT.exec(name);
-  if (checkpoint === null) return undefined;
-  const [, text, part = '1', parts = '1'] = checkpoint;
-  const numbers = { part: Number(part), parts: Number(parts) };
-  return versioned(text!, (version) => ({ kind: 'checkpoint', version, ...numbers }));
-}
-
-/** A version beyond what a number holds is none that we or anyone else ever came to. */
-function versioned<T>(text: string, make: (version: number) => T): T | undefined {
-  const version = Number(text);
-  return Number.isSafeInteger(version) ? make(version) : undefined;
+  for (const [kind, pattern] of KINDS) {
+    const match = pattern.exec(name);
+    const version = Number(match?.[1]);
+    // A version beyond what a number holds is none that we or anyone else ever came to.
+    if (match !== null && Number.isSafeInteger(version))
+      return { kind, version, parts: Number(match[3] ?? 1) };
+  }
+  return undefined;
 }
 
 function versionText(version: number): string {

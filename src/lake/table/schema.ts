@@ -1,7 +1,8 @@
 /** The columns of a table in Delta's words, and how they may change: columns are added, and never taken away. */
-import { randomUUID } from 'node:crypto';
+
 import { RefusedError, shortName } from '../../core/errors.ts';
 import type { Dataset } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import type { Protocol, TableMetadata } from './actions.ts';
 import { damagedLog, PARQUET, unsupportedTable } from './parse-actions.ts';
 
@@ -44,7 +45,7 @@ export interface TableContent {
 export function newTableMetadata(content: TableContent, nowMs: number): TableMetadata {
   const fields = [...content.columns.map(fieldOf), ...PARTITION_FIELDS];
   return {
-    id: randomUUID(),
+    id: uniqueId(),
     name: content.job,
     format: PARQUET,
     schemaString: JSON.stringify({ type: 'struct', fields: fields.map(wireField) }),
@@ -54,11 +55,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
   };
 }
 
-/**
- * The metadata with which files of `content` can join the table: undefined where it holds all their columns already,
- * else one with the missing columns behind the others, so that each keeps its place. Older files have no such column,
- * and readers show null. Throws RefusedError `table-schema` where the table cannot hold them.
- */
+/** The metadata with columns of `content` added behind the others; undefined: it has them. Throws RefusedError `table-schema`. */
 export function extendedMetadata(current: TableMetadata, content: TableContent): TableMetadata | undefined {
   const found = current.configuration[DATASET_KEY];
   if (found !== content.dataset)

@@ -2,9 +2,10 @@
  * The log of a table as files: one entry a version, put where there is none, so that of any number of writers one wins
  * each version; and the checkpoints that spare a reader the entries before them. What entries mean is table.ts's.
  */
-import { randomUUID } from 'node:crypto';
+
 import { CommitUnknownError, DataError, RetriableError, shortName } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { expectConditionalPut, type ListedObject, type ObjectStore } from '../../store/store.ts';
 import { type Action, formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
@@ -62,7 +63,7 @@ export async function commitEntry(
 ): Promise<'committed' | 'taken' | 'below'> {
   // Unique, so that an entry is known again as ours whatever became of the answer.
   const { store, clock, prefix } = ports;
-  const commitInfo = { timestamp: clock.nowMs(), operation, txnId: randomUUID() };
+  const commitInfo = { timestamp: clock.nowMs(), operation, txnId: uniqueId() };
   const bytes = Buffer.from(formatActions([{ commitInfo }, ...actions]));
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`got an entry of ${bytes.length} bytes, expected at most ${MAX_ENTRY_BYTES}`);

@@ -12,10 +12,11 @@
  * over by writing its name into `_lake.json`; the other finds that before its next entry. An entry of it that was on its
  * way then adds files under the names that they have anyhow, or comes to a version that is taken.
  */
-import { randomUUID } from 'node:crypto';
+
 import { ConfigError, DataError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
 import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { expectConditionalPut, type ObjectStore, type Version } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
 import { jsonBytes, orDamage } from '../json.ts';
@@ -31,6 +32,8 @@ import { openTable, prepareTable, type Table } from '../table/table.ts';
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;
 export const WAIT_MS = 5_000;
+/** What its claims have in the place of a hash: nobody goes on with them. */
+const NO_SETTINGS = 'convert';
 
 export interface UpkeepPorts {
   readonly store: ObjectStore;
@@ -78,7 +81,7 @@ interface OwnMark {
 
 /** Say that the conversion has begun, and is ours; undefined where the lake is a delta lake. Throws ConfigError `no-lake`. */
 async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined> {
-  const by = randomUUID();
+  const by = uniqueId();
   await expectConditionalPut(store, 'a table');
   for (;;) {
     const found = await readLakeFile(store);
@@ -142,7 +145,10 @@ async function endClaims(ports: UpkeepPorts): Promise<void> {
 /** Take over a dead claim and leave nothing of it; why a live one is alive. */
 async function endClaim(ports: UpkeepPorts, day: VesselDay): Promise<FencedError | undefined> {
   try {
-    const { claim, inheritance } = await takeClaim(ports, day, { settingsHash: '', takeover: false });
+    const { claim, inheritance } = await takeClaim(ports, day, {
+      settingsHash: NO_SETTINGS,
+      takeover: false,
+    });
     const { sealedBefore } = inheritance;
     if (sealedBefore !== undefined)
       await acknowledgePublished({ ...ports, onStep: () => {} }, claim, sealedBefore);

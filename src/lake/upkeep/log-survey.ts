@@ -3,6 +3,7 @@ import { ConfigError, DataError } from '../../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { claimedDays } from '../claims/claims.ts';
+import { orDamage } from '../json.ts';
 import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readLayout } from '../lake-file.ts';
 import { DayMap } from '../ledger/day-map.ts';
@@ -84,7 +85,11 @@ export async function surveyLog(ports: UpkeepPorts, job: string): Promise<LogSur
       `${keyPrefix('receipt', job)}: found ${leftOut[0]?.message ?? 'no receipts'}, expected those of the job`,
     );
   const survey = { job, dataset: first.dataset, columns, fileCount, named: versionIn(newest), misstated };
-  const table = typeof opened === 'string' ? opened : await orFault(() => withVersion(opened, newest));
+  const hasVersion = async (table: Table) => {
+    if (newest !== undefined) await expectVersion(table, newest);
+    return table;
+  };
+  const table = typeof opened === 'string' ? opened : await orFault(() => hasVersion(opened));
   if (typeof table === 'string') {
     leftOut.push(...(await unknownDays(store, job, days)));
     return { ...survey, leftOut, differing: [], table: undefined, faults: [table] };
@@ -120,13 +125,9 @@ function openWhole(ports: UpkeepPorts, job: string, digests: Map<string, string>
   });
 }
 
-async function orFault<T>(read: () => T | Promise<T>): Promise<T | string> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    return faultText(error);
-  }
+async function orFault<T>(read: () => Promise<T>): Promise<T | string> {
+  const found = await orDamage(read());
+  return found instanceof DataError ? faultText(found) : found;
 }
 
 /** Has a table other files of a vessel-day than its receipt names? */
@@ -136,17 +137,12 @@ export function differs(table: Pick<Table, 'filesOf'>, receipt: Receipt): boolea
   return files.join() !== (object === null ? '' : `${object.sizeBytes} ${tablePath(receipt, object.key)}`);
 }
 
-async function withVersion(table: Table, receipt: Receipt | undefined): Promise<Table> {
-  if (receipt !== undefined) await expectVersion(table, receipt);
-  return table;
-}
-
 /** How a table's columns differ from those of its files, in words. */
 export async function columnFaults(
   metadata: TableMetadata,
   { job, columns }: TableContent,
 ): Promise<string[]> {
-  const faults = await orFault(() => schemaFaults(metadata, columns, job));
+  const faults = await orFault(async () => schemaFaults(metadata, columns, job));
   if (typeof faults === 'string') return [faults];
   return faults.map(({ found, expected }) => `${logKeyPrefix(job)}: found ${found}, expected ${expected}`);
 }
@@ -182,10 +178,7 @@ export interface Remains {
   readonly adds: DayMap<AddFile>;
 }
 
-/**
- * What can be read of a log: the newest of everything but files, and the files of these vessel-days that are there still.
- * Where a vessel-day has several, nobody knows which is the day: the entry that removed others may be lost.
- */
+/** The newest of everything but files, and these days' files that are there. Of several nobody knows which is the day. */
 export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]): Promise<Remains> {
   const { entries, checkpoints } = await listLog(log);
   const state = new TableState(-1);
@@ -198,15 +191,13 @@ export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]):
       else if (!('add' in action)) state.apply(action, 0);
       else if (wanted.get(dayOf(action.add)) === true) found.set(action.add.path, action.add);
   };
-  async function isRead(read: () => Promise<void>): Promise<boolean> {
-    try {
-      await read();
-      return true;
-    } catch (error) {
+  const isRead = async (read: () => Promise<void>): Promise<boolean> => {
+    const isFault = (error: unknown) => {
       if (!isTableFault(error)) throw error;
       return false;
-    }
-  }
+    };
+    return await read().then(() => true, isFault);
+  };
   let from = 0;
   for (const checkpoint of checkpoints) {
     const takeAll = async () => {

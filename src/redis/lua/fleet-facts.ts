@@ -1,13 +1,13 @@
 import { GROWN } from './members.ts';
 
 /**
- * What processes of a fleet tell of themselves, and how it is looked at. Keys: seen (processes by when they were heard
- * of last), reports, requests, facts. Whoever can write to Redis may have put anything there: what is of another type
- * is removed by the next report, and a look answers with texts of bounded length only.
+ * What processes of a fleet tell of themselves, and how it is looked at. Keys: seen (processes by when they were heard of
+ * last), reports, requests, facts. What is there of another type is removed by the next report, and a look gives bounded
+ * texts only.
  */
 /**
- * One report of a process: its own facts, what it has asked of the service since the last one, and what it learned of
- * the fleet where it leads. A report that comes twice, because its answer was lost, is counted once: `serial`.
+ * One report of a process: its own facts, what it has asked since the last one, and what it learned of the fleet where it
+ * leads. One that comes twice, because its answer was lost, is counted once: `serial`.
  */
 export const fleetReportScript = (now: string): string => `
 ${now}
@@ -74,8 +74,8 @@ return 1
 `;
 
 /**
- * One look at the fleet, as JSON of `LookAnswer`. Behind the keys of the facts come those of the limits: state, seen, limits
- * and leases of the concurrency limit, then state, seen and limits of the rate limit.
+ * One look, as JSON of `LookAnswer`. Behind the keys of the facts come those of the limits: state, seen, limits and leases
+ * of the concurrency limit, then state, seen and limits of the rate limit.
  */
 export const fleetLookScript = (now: string): string => `
 ${now}${GROWN}

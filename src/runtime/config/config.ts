@@ -18,8 +18,11 @@ export interface Config {
 }
 
 const SERVICE_SETTINGS = [
-  ...(['QUERY_BASE_URL', 'QUERY_AUTH_URL', 'QUERY_CLIENT_ID', 'QUERY_CLIENT_SECRET'] as const),
-];
+  'QUERY_BASE_URL',
+  'QUERY_AUTH_URL',
+  'QUERY_CLIENT_ID',
+  'QUERY_CLIENT_SECRET',
+] as const;
 
 /** A Config for looking at the lake: what is needed to ask the service may be missing. */
 export interface LakeConfig extends Pick<Config, 'jobs'> {
@@ -45,7 +48,7 @@ export function loadLakeConfig(
 }
 
 /** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
-interface ServiceConfig {
+export interface ServiceConfig {
   readonly settings: Omit<Settings, 'LAKE_URL'>;
   readonly current: (log: Log) => ServiceConfig['settings'];
   readonly jobs: readonly Job[];

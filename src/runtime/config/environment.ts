@@ -58,8 +58,7 @@ export function readEnvironment(
         : `${found.text.length} characters`;
     const parsed = variable.schema.safeParse(found.text);
     if (!parsed.success) {
-      const advice = variable.advice?.(found.text);
-      const expected = [variable.rule, ...(advice === undefined ? [] : [advice])].join('; ');
+      const expected = [variable.rule, variable.advice?.(found.text) ?? []].flat().join('; ');
       faults.push(`${variable.name} (${found.origin}): got ${shown}, expected ${expected}`);
       wrong[variable.name] = { origin: found.origin, shown };
       continue;

@@ -30,25 +30,19 @@ export function readJobs(folder: string): ReadJobs {
     faults.push(`JOBS_DIR: no job in '${folder}', expected files such as measurements.yaml`);
   for (const name of names) {
     const path = join(folder, name);
-    const read = readJob(path, name.replace(/\.ya?ml$/, ''));
+    const file = readSmallText(path, MAX_FILE_BYTES, 'a job');
+    const parse = (text: string) => parseJob(path, name.replace(/\.ya?ml$/, ''), text);
+    const read = file.fault === undefined ? parse(file.text) : { faults: [`${path}: ${file.fault}`] };
     if (read.job !== undefined) jobs.push(read.job);
-    faults.push(...firstFew(read.faults, path));
+    faults.push(...read.faults.slice(0, MAX_SHOWN_FAULTS));
+    const more = read.faults.length - MAX_SHOWN_FAULTS;
+    if (more > 0) faults.push(`${path}: and ${more} more faults`);
   }
   return { jobs, faults };
 }
 
-function readJob(path: string, name: string): { job?: Job; faults: string[] } {
-  const read = readSmallText(path, MAX_FILE_BYTES, 'a job');
-  return read.fault === undefined ? parseJob(path, name, read.text) : { faults: [`${path}: ${read.fault}`] };
-}
-
 /** One file lists no more faults, so that those of the others are seen too. */
 const MAX_SHOWN_FAULTS = 20;
-
-function firstFew(faults: readonly string[], path: string): string[] {
-  const more = faults.length - MAX_SHOWN_FAULTS;
-  return more > 0 ? [...faults.slice(0, MAX_SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
-}
 
 /** What a job file says, as an object. */
 export type JobDefinition = z.input<typeof JOB_FILE>;

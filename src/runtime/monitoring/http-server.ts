@@ -94,26 +94,21 @@ export async function startOperationsServer(options: OperationsOptions) {
   }
 }
 
-interface Readiness {
-  readonly status: 'ready' | 'not ready';
-  readonly reason?: string;
-  readonly onHold?: string;
-}
-
 /** Answers in bounded time, in codes and words of ours only: anybody may ask, and the log has the rest. */
-async function readReadiness({ unready, onHold, log }: OperationsOptions): Promise<Readiness> {
-  const look = async (): Promise<Readiness> => {
+async function readReadiness({ unready, onHold, log }: OperationsOptions) {
+  const notReady = (reason: string) => ({ status: 'not ready', reason });
+  const look = async () => {
     const reason = await unready();
     const held = await onHold?.();
-    if (reason !== undefined) return { status: 'not ready', reason };
+    if (reason !== undefined) return notReady(reason);
     return { status: 'ready', ...(held !== undefined && { onHold: held }) };
   };
-  const looking = look().catch((error: unknown): Readiness => {
+  const looking = look().catch((error: unknown) => {
     log.debug({ code: codeOf(error), error: messageOf(error) }, 'whether this process can work is not known');
-    return { status: 'not ready', reason: codeOf(error) };
+    return notReady(codeOf(error));
   });
   const isKnown = await endsWithin(looking, READY_PATIENCE_MS, systemClock);
-  return isKnown ? await looking : { status: 'not ready', reason: 'no-answer-in-time' };
+  return isKnown ? await looking : notReady('no-answer-in-time');
 }
 
 async function listen(server: FastifyInstance, options: OperationsOptions): Promise<number> {

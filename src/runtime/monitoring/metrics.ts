@@ -53,16 +53,13 @@ export type MeasuredEvent =
   /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
   | { readonly kind: 'web-login-failed'; readonly outcome: 'wrong' | 'locked' };
 
-export interface Metrics {
-  read(): Promise<{ text: string; contentType: string }>;
-  onEvent(event: MeasuredEvent | { readonly kind: string }): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const DAY_SECONDS = [1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 10_800];
 const REQUEST_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30, 120];
 const STEP_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30];
 
-export function createMetrics(sources: MetricSources): Metrics {
+export function createMetrics(sources: MetricSources) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
@@ -166,9 +163,10 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 /** Gauges whose values are looked up when somebody asks for them. */
 function readOnScrape(sources: MetricSources, registers: Registry[]): void {
-  const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>) =>
+  type Collect = (gauge: Gauge) => void | Promise<void>;
+  const gauge = (name: string, help: string, collect: Collect, labelNames: string[] = []) =>
     new Gauge({
-      ...{ name: PREFIX + name, help, registers },
+      ...{ name: PREFIX + name, help, labelNames, registers },
       collect() {
         return collect(this);
       },
@@ -192,13 +190,10 @@ function readOnScrape(sources: MetricSources, registers: Registry[]): void {
   );
   const writesHelp = '1 while Redis is reachable and accepts writes; 0 otherwise';
   gauge('redis_takes_writes', writesHelp, async (own) => own.set((await sources.takesWrites()) ? 1 : 0));
-  new Gauge({
-    ...{ name: `${PREFIX}queue_vessel_days`, help: 'vessel-days in the queue by state', registers },
-    labelNames: ['state'],
-    async collect() {
-      const depth = Object.entries(await sources.depth());
-      this.reset();
-      for (const [state, count] of depth) this.set({ state }, count);
-    },
-  });
+  const readDepth: Collect = async (own) => {
+    const depth = Object.entries(await sources.depth());
+    own.reset();
+    for (const [state, count] of depth) own.set({ state }, count);
+  };
+  gauge('queue_vessel_days', 'vessel-days in the queue by state', readDepth, ['state']);
 }

@@ -15,14 +15,13 @@ import { BatchSpanProcessor, type BufferConfig, NodeTracerProvider } from '@open
 import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
 import { type Log, systemClock } from '../../core/model/index.ts';
-import { readTraceContext, type Tracing } from '../../core/model/tracing.ts';
+import { readTraceContext } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { TracingSettings } from '../config/derived-settings.ts';
-import { contextOf, createContexts } from './contexts.ts';
 import type { QueueTracing } from './queue-telemetry.ts';
 import { createSpanSender } from './span-sender.ts';
-import { createSpans, traceEncoder, traceStore } from './spans.ts';
+import { contextOf, createContexts, createSpans, traceEncoder, traceStore } from './spans.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -36,14 +35,7 @@ interface TracingOptions {
   readonly origins: readonly string[];
 }
 
-export interface OpenTracing {
-  readonly spans: Tracing;
-  traceStore(store: ObjectStore): ObjectStore;
-  traceEncoder(encoder: Encoder): Encoder;
-  /** Loads what only the processes of a queue need. */
-  openQueueTracing(): Promise<QueueTracing>;
-  close(): Promise<void>;
-}
+export type OpenTracing = ReturnType<typeof openTracing>;
 
 /** As many as a scheduler queues at once; some 20 MB when a collector is down. */
 const MAX_WAITING_SPANS = 10_000;
@@ -52,7 +44,7 @@ const MAX_TEXT_CHARS = 1_000;
 /** How long the end of the process waits for the collector; and where the last batch did not get there. */
 const [CLOSE_MS, UNWELL_CLOSE_MS] = [3_000, 500];
 
-export function openTracing({ settings, env, log, version, origins }: TracingOptions): OpenTracing {
+export function openTracing({ settings, env, log, version, origins }: TracingOptions) {
   warnOfProtocol(env, log);
   const sender = createSpanSender(settings, openAgent(settings.url, env), log);
   const provider = new NodeTracerProvider({
@@ -75,13 +67,14 @@ export function openTracing({ settings, env, log, version, origins }: TracingOpt
   const spans = createSpans(tracer);
   return {
     spans,
-    traceStore: (store) => traceStore(store, spans),
-    traceEncoder: (encoder) => traceEncoder(encoder, spans),
-    async openQueueTracing() {
+    traceStore: (store: ObjectStore) => traceStore(store, spans),
+    traceEncoder: (encoder: Encoder) => traceEncoder(encoder, spans),
+    /** Loads what only the processes of a queue need. */
+    async openQueueTracing(): Promise<QueueTracing> {
       const { createQueueTracing } = await import('./queue-telemetry.ts');
       return createQueueTracing(tracer);
     },
-    async close() {
+    async close(): Promise<void> {
       undici.disable();
       await endsWithin(provider.shutdown(), sender.isWell ? CLOSE_MS : UNWELL_CLOSE_MS, systemClock);
       if (sender.lost > 0) log.debug({ spans: sender.lost }, 'spans that did not get to the collector');

@@ -6,21 +6,13 @@ import { BullMQOtel } from 'bullmq-otel';
 import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import { addLogFields } from '../../core/model/log-context.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
-import { contextOf } from './contexts.ts';
-import { noteError } from './spans.ts';
+import { contextOf, noteError } from './spans.ts';
 
 interface SentDay extends VesselDay {
   readonly kind: string;
 }
 
-export interface QueueTracing {
-  /** For BullMQ's worker: a span each time a vessel-day is taken, within the trace handed on with it, if that is one. */
-  readonly telemetry: Telemetry;
-  /** Queue vessel-days: each begins a trace, or goes on with the one under way. `send` gets the text that goes with each. */
-  handOn(days: readonly SentDay[], send: (carried: readonly string[]) => Promise<void>): Promise<void>;
-  /** A vessel-day is taken, within the span of `telemetry`. `queuedMs`: when it was queued, as Redis says, at its first start. */
-  onTaken(queuedMs: number | undefined): void;
-}
+export type QueueTracing = ReturnType<typeof createQueueTracing>;
 
 /** A context of ours takes a sixth of it. */
 const MAX_CARRIED_CHARS = 1_024;
@@ -28,7 +20,7 @@ const MAX_CARRIED_CHARS = 1_024;
 const MAX_WAIT_MS = 90 * 86_400_000;
 const SENDER = createContextKey('who has queued the vessel-day');
 
-export function createQueueTracing(tracer: Tracer): QueueTracing {
+export function createQueueTracing(tracer: Tracer) {
   const otel: Telemetry<Context> = new BullMQOtel({ tracerName: 'vessel-export' });
   const { contextManager } = otel;
 
@@ -46,21 +38,28 @@ export function createQueueTracing(tracer: Tracer): QueueTracing {
     return tracer.startSpan('enqueue', { kind: SpanKind.PRODUCER, attributes });
   }
 
-  return {
-    telemetry: {
-      tracer: {
-        // What else BullMQ does (looks for work, pauses, moves jobs) would be traces of its own, without end.
-        startSpan: (name, options, parent) =>
-          options?.kind === SpanKind.CONSUMER ? otel.tracer.startSpan(name, options, parent) : NO_SPAN,
-      },
-      contextManager: {
-        with: (active, work) => contextManager.with(active, work),
-        active: () => contextManager.active(),
-        getMetadata: (active) => contextManager.getMetadata(active),
-        fromMetadata: (active, carried) => withSender(contextOf(readCarried(carried), active)),
-      },
+  /** For BullMQ's worker: a span each time a vessel-day is taken, within the trace handed on with it, if that is one. */
+  const telemetry: Telemetry = {
+    tracer: {
+      // What else BullMQ does (looks for work, pauses, moves jobs) would be traces of its own, without end.
+      startSpan: (name, options, parent) =>
+        options?.kind === SpanKind.CONSUMER ? otel.tracer.startSpan(name, options, parent) : NO_SPAN,
     },
-    async handOn(days, send) {
+    contextManager: {
+      with: (active, work) => contextManager.with(active, work),
+      active: () => contextManager.active(),
+      getMetadata: (active) => contextManager.getMetadata(active),
+      fromMetadata: (active, carried) => withSender(contextOf(readCarried(carried), active)),
+    },
+  };
+
+  return {
+    telemetry,
+    /** Queue vessel-days: each begins a trace, or goes on with the one under way. `send` gets the text that goes with each. */
+    async handOn(
+      days: readonly SentDay[],
+      send: (carried: readonly string[]) => Promise<void>,
+    ): Promise<void> {
       const spans = days.map(begin);
       const active = context.active();
       try {
@@ -72,7 +71,8 @@ export function createQueueTracing(tracer: Tracer): QueueTracing {
         for (const span of spans) span.end();
       }
     },
-    onTaken(queuedMs) {
+    /** A vessel-day is taken, within the span of `telemetry`. `queuedMs`: when it was queued, as Redis says, at its first start. */
+    onTaken(queuedMs: number | undefined): void {
       const active = context.active();
       const under = trace.getSpanContext(active);
       if (under !== undefined) addLogFields({ traceId: under.traceId });

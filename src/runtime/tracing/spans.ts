@@ -1,5 +1,7 @@
-/** Spans of ours: the implementation of the tracing port, and of the ports that it is put around. */
-import { context, type Span as OtelSpan, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+/** Spans of ours: what is under way, the implementation of the tracing port, and of the ports that it is put around. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context, ContextManager, Span as OtelSpan, Tracer } from '@opentelemetry/api';
+import { context, createTraceState, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   CancelledError,
   codeOf,
@@ -9,7 +11,7 @@ import {
   NotYetError,
 } from '../../core/errors.ts';
 import { addLogFields } from '../../core/model/log-context.ts';
-import type { SpanAttributes, SpanName, Tracing } from '../../core/model/tracing.ts';
+import type { SpanAttributes, SpanName, TraceContext, Tracing } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
@@ -71,4 +73,33 @@ export function traceStore(store: ObjectStore, tracing: Tracing): ObjectStore {
       return within('complete upload', facts, () => store.completeUpload(upload, parts, expected));
     },
   };
+}
+
+/** Everything in this process is below `root`, which OpenTelemetry's own manager cannot say. */
+export function createContexts(root: Context): ContextManager {
+  const storage = new AsyncLocalStorage<Context>();
+  const contexts: ContextManager = {
+    active: () => storage.getStore() ?? root,
+    with: (context, work, thisArg, ...args) => storage.run(context, () => work.apply(thisArg as never, args)),
+    bind: (context, target) =>
+      typeof target === 'function'
+        ? (((...args: unknown[]) => storage.run(context, () => target(...args))) as typeof target)
+        : target,
+    enable: () => contexts,
+    disable() {
+      storage.disable();
+      return contexts;
+    },
+  };
+  return contexts;
+}
+
+/** The context in which a trace goes on that somebody else began; nothing is under way where there is none. */
+export function contextOf(found: TraceContext | undefined, base: Context = ROOT_CONTEXT): Context {
+  if (found === undefined) return base;
+  const { traceId, spanId, flags, state } = found;
+  return trace.setSpanContext(base, {
+    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
+    ...(state !== undefined && { traceState: createTraceState(state) }),
+  });
 }

@@ -12,12 +12,13 @@
  *   deadline   headers and idle bodies
  *   transport  undici
  */
-import { randomUUID } from 'node:crypto';
+
 import { CancelledError, VesselExportError } from '../../core/errors.ts';
 import type { Clock, ConcurrencyLimit, Log, Random, RateLimit } from '../../core/model/ports.ts';
 import { silentLog } from '../../core/model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { addressOf, describeRequest, idHeaders, nameRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
@@ -31,7 +32,7 @@ import { withRetry } from './retry-loop.ts';
 import { createServerClock, withServerClock } from './server-clock.ts';
 import { doubted, readAnswerError } from './status.ts';
 import { createTokenSource, withToken, withTokenAtHand } from './token.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, type Transport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
 interface ClientLimits extends DeadlineLimits {
@@ -72,6 +73,8 @@ export interface ClientOptions {
   readonly failFast?: boolean;
   /** A trace that somebody began: every request names itself as a span of it. Undefined where spans are gathered: who does names them. */
   readonly trace?: TraceContext | undefined;
+  /** In the place of undici. */
+  readonly transport?: Transport;
 }
 
 export interface ExchangeOptions extends RetryScope {
@@ -116,7 +119,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   const baseUrlBytes = base.origin.length + basePath.length;
   const stats = createRequestStats();
   const closing = new AbortController();
-  const transport = createTransport();
+  const { transport = createTransport() } = options;
   const retryOptions = { limits: retry, clock, random, log, failFast };
   const inFlight = new Set<{ readonly startedMs: number }>();
   const overWire = (report: (info: RequestReport) => void) => {
@@ -138,7 +141,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
 
   const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
     const { method, path, query, accept, body } = addressOf(request, baseUrlBytes);
-    const requestId = randomUUID();
+    const requestId = uniqueId();
     const asked = describeRequest(request);
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     return {

@@ -1,8 +1,9 @@
 /** The request for an access token: OAuth 2.0 client credentials (RFC 6749 §4.4), what is sent and how long what comes lives. */
-import { randomUUID } from 'node:crypto';
+
 import { FatalError, HttpStatusError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/ports.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
+import { uniqueId } from '../../core/unique-id.ts';
 import { idHeaders, nameRequest } from './address.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
@@ -116,7 +117,7 @@ export async function requestToken(
   const ask = () =>
     options.exchange({
       outgoing: async () => {
-        requestId = randomUUID();
+        requestId = uniqueId();
         const headers = {
           authorization: `Basic ${credentials.form}`,
           ...idHeaders(requestId, options.trace),

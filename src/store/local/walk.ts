@@ -84,10 +84,7 @@ function statIfThere(path: string): Promise<Stats | undefined> {
   return unlessMissing(stat(path), 'ENOTDIR');
 }
 
-/**
- * File systems, by Linux's numbers, that are known to set the times of a folder whenever a name in it is added, replaced or
- * removed. Others may make these times up, as a bucket does that is mounted as a folder.
- */
+/** File systems, by Linux's numbers, known to set a folder's times with every change of its names. Others may make them up. */
 const KEEPING_TIMES: ReadonlySet<number> = new Set([
   0xef53, // ext4
   0x58465342, // XFS
@@ -99,16 +96,10 @@ const KEEPING_TIMES: ReadonlySet<number> = new Set([
   0x6969, // NFS
 ]);
 
-/**
- * A change that follows the one before within the steps of a file system's clock, 4 ms to 2 s, may leave the same times:
- * so they say nothing until they are older than that, and than what clocks of two hosts differ and NFS keeps times for.
- */
+/** A change within a step of the clock (4 ms to 2 s) may leave the same times; clocks of hosts differ, and NFS keeps times. */
 const SETTLED_AFTER_MS = 120_000;
 
-/**
- * The state of a folder, for `folderState` of the store; undefined where there is none. Beside the time of the last
- * change the one that nobody can set: a restored folder has its old time again.
- */
+/** For `folderState` of the store. Beside the time of the last change the one that nobody can set, as restoring does. */
 export async function folderStateOf(path: string, nowMs: number): Promise<string | undefined> {
   const info = await statIfThere(path);
   if (info === undefined || !info.isDirectory()) return undefined;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import {
   AbortMultipartUploadCommand,
@@ -8,10 +7,11 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { uniqueId } from '../../core/unique-id.ts';
 import { PROBE_PREFIX } from '../key.ts';
 import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { isConflict, isNotImplemented } from './errors.ts';
+import { isConflict, isNotImplemented, strangeAnswer } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
@@ -36,7 +36,7 @@ const MATCH_FORMS = [(version: Version) => version, (version: Version) => versio
 /** Try them on an object of our own, `_probes/<id>`: nine to eleven requests, and nothing is left. */
 export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const { client, onceClient } = s3;
-  const key = `${PROBE_PREFIX}${randomUUID()}`;
+  const key = `${PROBE_PREFIX}${uniqueId()}`;
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
 
   /** Put over what is there. `unknown`: the server says that it does not know the condition. */
@@ -88,7 +88,7 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
       // Nothing is known without a version. To say that the store has no conditions would hold for as long as we run.
       if (!version) throw unnamed();
       const matchForm = await findMatchForm(version);
-      const putsIfAbsent = (await tryPut({ IfNoneMatch: '*' }, randomUUID())) === 'refused';
+      const putsIfAbsent = (await tryPut({ IfNoneMatch: '*' }, uniqueId())) === 'refused';
       return { putsIfAbsent, matchForm, completes: matchForm !== undefined && (await obeysOnComplete()) };
     } finally {
       await client.send(new DeleteObjectCommand(target)).catch(() => {});
@@ -96,8 +96,4 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   });
 }
 
-function unnamed(): Error {
-  return new Error(
-    'the answers name no version (ETag) of what was written: look at what is between here and the store',
-  );
-}
+const unnamed = () => strangeAnswer('the answers name no version (ETag) of what was written');

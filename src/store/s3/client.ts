@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { isDamagedOnItsWay, s3Error } from './errors.ts';
+import { isDamagedOnItsWay, s3Error, strangeAnswer } from './errors.ts';
 import { sayOfNewObjects } from './new-objects.ts';
 import type { S3Settings } from './settings.ts';
 
@@ -16,10 +16,7 @@ export interface S3StoreOptions extends S3Settings {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
-  /**
-   * The body of an answer may keep us waiting for so long (default 1 min), and for as long again as what has come of it
-   * would take at 10 KiB a second.
-   */
+  /** The body of an answer may take so long (default 1 min), and as long again as it would at 10 KiB a second. */
   readonly slowBodyGraceMs?: number;
   /** Entries asked for in one list request (default 1000); for tests. */
   readonly pageSize?: number;
@@ -103,10 +100,7 @@ export function openBucket(options: S3StoreOptions) {
     pageSize: options.pageSize ?? 1000,
     /** Tries a call several times. */
     client,
-    /**
-     * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first one, whose
-     * answer was lost, has worked.
-     */
+    /** Tries a call once: at a second try of a completing call "no such upload" may mean that the first one has worked. */
     onceClient,
     /** The bucket's name of a key. Throws FatalError (`bad-key`). */
     nameOf(key: string): string {
@@ -164,8 +158,7 @@ function boundBody(body: IncomingMessage): void {
   body.push = (chunk: Buffer | null, encoding) => {
     sizeBytes += chunk?.length ?? 0;
     if (sizeBytes <= MAX_ANSWER_BYTES) return push(chunk, encoding);
-    const what = `the answer has more than ${MAX_ANSWER_BYTES} bytes`;
-    body.destroy(new Error(`${what}: look at what is between here and the store`));
+    body.destroy(strangeAnswer(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
     return false;
   };
 }

@@ -84,6 +84,11 @@ export function isDamagedOnItsWay(error: unknown): boolean {
   return DAMAGED.has(faultOf(error).name);
 }
 
+/** The answer is none of a store's: a proxy's page, say, or what a login of somebody in between gives with status 200. */
+export function strangeAnswer(what: string): Error {
+  return new Error(`${what}: look at what is between here and the store`);
+}
+
 /** Name, status and text of whatever an SDK call threw. */
 export function faultOf(error: unknown): S3Fault {
   const { name, $metadata, code } = error as {
@@ -140,10 +145,7 @@ export function wasRefused(error: unknown): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
 
-/**
- * An SDK error by consequence. `doing` and `where` begin the message ("cannot read s3://…"); `secrets` never
- * appear in it.
- */
+/** An SDK error by consequence. `doing` and `where` begin the message; `secrets` never appear in it. */
 export function s3Error(
   error: unknown,
   doing: string,

@@ -6,6 +6,7 @@ import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/clie
 import { checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, UploadRef } from '../store.ts';
 import type { S3Bucket } from './client.ts';
+import { strangeAnswer } from './errors.ts';
 
 export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
@@ -93,5 +94,5 @@ function goesRound(s3: S3Bucket, prefix: string): Error {
 }
 
 function notAList(s3: S3Bucket, prefix: string, what: string): Error {
-  return s3.error(new Error(`${what}: look at what is between here and the store`), 'list', prefix);
+  return s3.error(strangeAnswer(what), 'list', prefix);
 }

@@ -6,10 +6,7 @@ import type { NewObjects } from './settings.ts';
 /** Parts and completion say nothing of the object. */
 const MAKES_AN_OBJECT: ReadonlySet<string> = new Set(['PutObjectCommand', 'CreateMultipartUploadCommand']);
 
-/**
- * Every object that `client` makes is `asked` for so. A call throws FatalError (`not-encrypted`) where the answer does not
- * name the encryption that was asked for: such a store writes in clear, and says nothing.
- */
+/** Every object is `asked` for so. A call whose answer names another encryption throws FatalError (`not-encrypted`): the store writes in clear. */
 export function sayOfNewObjects(client: S3Client, asked: NewObjects): void {
   const { ServerSideEncryption: encryption } = asked;
   client.middlewareStack.add(

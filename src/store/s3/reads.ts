@@ -7,7 +7,7 @@ import type {
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { MAX_WHOLE_BYTES, tooLargeToRead, type Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isMissing } from './errors.ts';
+import { faultOf, isMissing, strangeAnswer } from './errors.ts';
 
 const BODY_ATTEMPTS = 3;
 
@@ -45,10 +45,7 @@ export async function readRange(
   });
 }
 
-/**
- * The body of an object or of a range of it, undefined when there is none, with the range that it says it is. Asks again
- * when it breaks off.
- */
+/** The body of an object, or a range, with the range that it says it is; undefined: there is none. Asks again when it breaks off. */
 async function readBody(
   s3: S3Bucket,
   key: string,
@@ -98,10 +95,8 @@ async function askBody(
   }
 }
 
-/** S3 names the version of each object that it gives out; the login page of somebody in between is answered 200 too. */
-function namesNoVersion(): Error {
-  return new Error('the answer names no version (ETag): look at what is between here and the store');
-}
+/** S3 names the version of each object that it gives out. */
+const namesNoVersion = () => strangeAnswer('the answer names no version (ETag)');
 
 /** A body and its size; of one that turns out to be larger only that it is. */
 async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint8Array; sizeBytes: number }> {

@@ -1,7 +1,4 @@
-/**
- * Multipart uploads on S3. The upload's nonce becomes metadata of the object, which is how an object whose
- * completing call was never answered is known again.
- */
+/** Multipart uploads on S3. The nonce is metadata of the object: so it is known again where the completing answer was lost. */
 import { createHash, hash } from 'node:crypto';
 import type { Part } from '@aws-sdk/client-s3';
 import {
@@ -17,7 +14,7 @@ import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, uploadGone, wasRefused } from './errors.ts';
+import { faultOf, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
 import { askHead, type NamedHead, readRange } from './reads.ts';
 
 const NONCE_METADATA = 'vessel-export-upload';
@@ -71,10 +68,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       throw commitUnknown(upload, 'the answer holds no ETag, and the object that is there is another one');
   }
 
-  /**
-   * Ceph 16 answers 500 ("already in progress") when the upload is gone, so after an answered failure we look.
-   * An unanswered call may still be going on: that stays unknown.
-   */
+  /** Ceph 16 answers 500 when the upload is gone, so after an answered failure we look. An unanswered call stays unknown. */
   async function lookAfter(error: unknown, upload: UploadRef, parts: readonly PartRef[]): Promise<unknown> {
     const { name, status, text } = faultOf(error);
     const unknown = commitUnknown(upload, s3.clean(`${status ?? 'no answer'} ${name} ${text}`));
@@ -99,8 +93,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       return await s3.call('begin an upload of', key, async () => {
         const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
         // A part of it would be an object, and be seen.
-        if (!UploadId)
-          throw new Error('the answer names no upload: look at what is between here and the store');
+        if (!UploadId) throw strangeAnswer('the answer names no upload');
         return { key, uploadId: UploadId, nonce };
       });
     },
@@ -112,10 +105,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
           throw uploadGone(error, upload.key) ?? error;
         });
         // Nothing can be completed with it.
-        if (!ETag)
-          throw new Error(
-            'the answer names no version (ETag) of the part: look at what is between here and the store',
-          );
+        if (!ETag) throw strangeAnswer('the answer names no version (ETag) of the part');
         return { partNumber, sizeBytes: bytes.length, sha256: hash('sha256', bytes), tag: unquoted(ETag) };
       }),
 

@@ -5,7 +5,7 @@ import { RetriableError } from '../../core/errors.ts';
 import type { ObjectStore, Version } from '../store.ts';
 import type { PutCondition, S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isConflict, isMissing, isNotImplemented } from './errors.ts';
+import { faultOf, isConflict, isMissing, isNotImplemented, strangeAnswer } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 const CONFLICT_ATTEMPTS = 10;
@@ -30,7 +30,7 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
     if (version !== undefined) return version;
     const back = found === undefined ? 'nothing' : `${found.bytes.length} other bytes`;
     const what = `the answer names no version (ETag), and reading '${key}' back gives ${back}`;
-    throw s3.error(new Error(`${what}: look at what is between here and the store`), 'write', key);
+    throw s3.error(strangeAnswer(what), 'write', key);
   }
 
   const put: Writes['put'] = (key, bytes) =>
@@ -136,10 +136,7 @@ function versionHolding(
   return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
 }
 
-/**
- * Ceph 16 holds the call against a permission on the bucket, which a policy for its objects does not give (403); others
- * do not have it at all.
- */
+/** Ceph 16 wants a permission on the bucket for it, which a policy for objects does not give (403); others do not have it. */
 function isCallRefused(error: unknown): boolean {
   const { name, status } = faultOf(error);
   return name === 'AccessDenied' || status === 405 || isNotImplemented(error);

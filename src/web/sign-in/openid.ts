@@ -115,11 +115,7 @@ function expectHttps(metadata: client.ServerMetadata, { issuer }: ProviderSettin
 type FaultKind = 'provider-wrong' | 'sign-in-invalid';
 
 /** `kind`: what it is where the provider has answered. */
-function faultOf(
-  error: unknown,
-  { issuer, clientSecret }: ProviderSettings,
-  kind: FaultKind,
-): VesselExportError {
+function faultOf(error: unknown, { issuer, clientSecret }: ProviderSettings, kind: FaultKind) {
   const causes: unknown[] = [];
   for (let one = error; one instanceof Error; one = one.cause) causes.push(one);
   const ours = causes.find((one) => one instanceof VesselExportError);

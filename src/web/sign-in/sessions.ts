@@ -1,10 +1,8 @@
 /**
- * Who has signed in, as a signed cookie: it holds over restarts and in every process with the same settings. The key of a
- * signature is derived from the password that was given, or from what is agreed with the provider: once that is changed,
- * the sessions that began with it have ended. Which of them were ended before, ended-sessions.ts knows.
- *
- * Beside it a browser that was let in with a password keeps another cookie, which lets nobody in: where its address is
- * locked out for what others have tried, it has tries of its own.
+ * Who has signed in, as a signed cookie: it holds over restarts and in every process with the same settings. The key is
+ * derived from the password that was given, or from what is agreed with the provider: once that is changed, its sessions
+ * have ended. Beside it a browser that was let in with a password keeps another cookie, which lets nobody in: where its
+ * address is locked out for what others have tried, it has tries of its own.
  */
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -124,10 +122,7 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
 }
 
 /** Those of what is set. Which groups may do what is part of the provider's: it is what its sessions say. */
-async function deriveKeys(
-  { readPassword, actPassword, named }: WebAccess,
-  lake: string,
-): Promise<ReadonlyMap<Key, Buffer>> {
+async function deriveKeys({ readPassword, actPassword, named }: WebAccess, lake: string) {
   const { provider, readGroups, actGroups } = named ?? {};
   const agreed = provider && JSON.stringify([provider.issuer, provider.clientId, readGroups, actGroups]);
   const secrets: readonly [Key, string | undefined, string][] = [

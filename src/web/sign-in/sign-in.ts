@@ -51,7 +51,11 @@ export function registerSignIn(
   api.post('/session', { config: { isOpen: true } }, async (request, reply) => {
     const { name, password } = readSignIn(request.body);
     const outcome = attempt(request, name, password);
-    if (outcome.state === 'locked') throw lockedOut(reply, outcome.retryAfterSeconds);
+    if (outcome.state === 'locked') {
+      const { retryAfterSeconds: seconds } = outcome;
+      reply.header('retry-after', String(seconds));
+      throw new WebError(429, 'locked-out', `too many failed sign-ins; try again in ${seconds} s`);
+    }
     if (outcome.state === 'wrong') throw new WebError(401, 'wrong-password', 'the password is wrong');
     const right = outcome.value;
     const shown = cleanForeignText(name, secrets, MAX_NAME_CHARS);
@@ -83,11 +87,6 @@ function readSignIn(body: unknown): { readonly name: string; readonly password: 
   return { name, password };
 }
 
-function lockedOut(reply: FastifyReply, seconds: number): WebError {
-  reply.header('retry-after', String(seconds));
-  return new WebError(429, 'locked-out', `too many failed sign-ins; try again in ${seconds} s`);
-}
-
 /** What a provider says it can is asked again so much later; one that did not answer sooner. */
 const KEPT_MS = 3_600_000;
 const TRIED_AGAIN_MS = 5_000;
@@ -113,11 +112,7 @@ export function registerProvider(
   const bound = createLineBound(ports.clock);
 
   /** Lead the browser on; where that fails, to the page, which says what went wrong. The log says why. */
-  async function lead(
-    request: Asking,
-    reply: FastifyReply,
-    address: () => Promise<string>,
-  ): Promise<FastifyReply> {
+  async function lead(request: Asking, reply: FastifyReply, address: () => Promise<string>) {
     try {
       take(request, reply, 1);
       return reply.redirect(await address(), 303);

@@ -39,8 +39,8 @@ it('hostile bodies are refused with what was found and what is allowed, in bound
     expect(outcome?.message, name).toMatch(message);
     expect(outcome?.message, name).toMatch(/transport: ndjson/);
   }
-  // A quarter of the pages that come to 2 GiB: when garbage of such a size is collected is the engine's to say.
-  expect(maxRssBytes).toBeLessThan(512e6);
+  // The pages that come to 2 GiB are given up at 512 MiB; when those are collected is the engine's to say.
+  expect(maxRssBytes).toBeLessThan(800e6);
 });
 
 async function outcomeOf(body: Uint8Array, maxRows?: number): Promise<{ rows: number; error: unknown }> {
@@ -114,6 +114,6 @@ it('whatever bytes are changed, cut or put in: rows, or a DataError', async () =
         expect(error === undefined || error instanceof DataError, String(error)).toBe(true);
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });

@@ -88,7 +88,7 @@ test.each([
       for (const { encoded, expected } of held) expect(stateOf(encoded)).toEqual(expected);
       for (const day of days) await day.close();
     }),
-    { numRuns: 15 },
+    { numRuns: 8 },
   );
 });
 

@@ -94,7 +94,7 @@ test('nested rows are read by another reader as they were given, in row groups o
         expect(metadata.key_value_metadata).toEqual([{ key: 'a key', value: 'ä value' }]);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

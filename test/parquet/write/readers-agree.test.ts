@@ -9,6 +9,7 @@ import { createMeasurementRowGroups } from '../../../src/parquet/write/index.ts'
 import { readMetadata } from '../../../src/parquet/write/parquet-tail.ts';
 import { clickHouseForTests } from '../../helpers/clickhouse.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
+import { isLong } from '../../helpers/tiers.ts';
 import { pagesOf } from '../read/page-checksums.ts';
 import type { Reading, Value } from './lake-file.ts';
 import { batchOf, DAY_MICROS, fileOf, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
@@ -78,7 +79,7 @@ it('reads the same in DuckDB, hyparquet and arrow-rs, whatever the values', asyn
       for (const { meta_data: meta } of readMetadata(file).row_groups[0]!.columns)
         encodings.add(`${meta!.path_in_schema[0]} ${meta!.encodings.at(-1)} ${meta!.codec}`);
     }),
-    { numRuns: 40, seed: 1 },
+    { numRuns: isLong ? 100 : 20, seed: 1 },
   );
   // The cases were such that every way of writing numbers was taken.
   for (const way of ['RLE_DICTIONARY ZSTD', 'PLAIN ZSTD', 'PLAIN UNCOMPRESSED'])
@@ -119,7 +120,7 @@ const chunksOf = (file: Buffer) =>
   );
 
 it('reads the same of many rows, in pages that end with a series', async () => {
-  for (const seed of [1, 2]) {
+  for (const seed of isLong ? [1, 2] : [1]) {
     const all = manyReadings(seed);
     const file = await encode(all, all.length);
     const expected = inFileOrder(all).map((reading) => rowOf(reading, nameOf(reading.series)));
@@ -167,7 +168,7 @@ describe.skipIf(openClickHouse === undefined)('ClickHouse', () => {
         ).toEqual(rowsOf(all));
     };
     await check(manyReadings(3));
-    await fc.assert(fc.asyncProperty(readings, check), { numRuns: 15, seed: 2 });
+    await fc.assert(fc.asyncProperty(readings, check), { numRuns: isLong ? 50 : 6, seed: 2 });
   });
 
   it('refuses a page of which a bit has changed, by its checksum', async () => {

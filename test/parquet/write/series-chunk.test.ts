@@ -80,7 +80,7 @@ it('reads the same in DuckDB, hyparquet and parquet-wasm, whatever the runs', {
       const [idColumn, nameColumn] = [table.getChild('time_series_id')!, table.getChild('id')!];
       expect([...idColumn].map((id, row) => [id, nameColumn.get(row)])).toEqual(expected);
     }),
-    { numRuns: isLong ? 25 : 10 },
+    { numRuns: isLong ? 25 : 6 },
   );
 });
 

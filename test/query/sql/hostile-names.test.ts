@@ -3,15 +3,12 @@ import { createHash } from 'node:crypto';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
-import type { DialectName } from '../../../src/query/views/dialects/index.ts';
 import { commandRun } from '../../helpers/command-run.ts';
-import { MARKER, TEXTS } from '../../helpers/hostile-sql.ts';
+import { TEXTS } from '../../helpers/hostile-sql.ts';
 import { longName } from '../../helpers/hostile-text.ts';
 import { lakeFiles } from '../../helpers/lake.ts';
 import { newLake, type TestLake } from '../../helpers/run.ts';
-import { sqlParsersForTests } from '../../helpers/sql-parsers.ts';
 import { PLANTED_JOBS, type PlantedSeries, plantedObject, plantLake } from '../views/planted-lake.ts';
-import { LOCATIONS, SQLGLOT } from '../views/scripts.ts';
 import { DEFAULTS } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 
@@ -82,20 +79,15 @@ test('sql has every series by its own name, and its reading in its own column', 
   expect(await digests(hostile!)).toEqual(before);
 });
 
-function printed(lake: TestLake, engine: DialectName | 'dbt', more = '') {
-  const isHere = engine === 'dbt' || engine === 'duckdb';
-  const location = isHere ? {} : { location: LOCATIONS[engine] + more };
-  return commandRun({ lakeUrl: lake.url, jobs: PLANTED_JOBS }, (context) =>
-    viewsCommand(context, { ...DEFAULTS, for: engine, columns: ['all'], ...location }),
-  );
-}
-
 test('the views that are printed for DuckDB are as many statements, and make the same table', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const counts = [];
   for (const lake of [plain!, hostile!]) {
-    const { stdout, code } = await printed(lake, 'duckdb');
+    const place = { lakeUrl: lake.url, jobs: PLANTED_JOBS };
+    const { stdout, code } = await commandRun(place, (context) =>
+      viewsCommand(context, { ...DEFAULTS, for: 'duckdb', columns: ['all'] }),
+    );
     expect(code).toBe(0);
     counts.push((await connection.extractStatements(stdout)).count);
     await connection.run(stdout);
@@ -107,26 +99,3 @@ test('the views that are printed for DuckDB are as many statements, and make the
   connection.closeSync();
   instance.closeSync();
 });
-
-const open = sqlParsersForTests();
-
-test.skipIf(open === undefined)(
-  'the views that are printed for other engines are as many statements',
-  async () => {
-    await using parsers = open!();
-    // One of each way to spell a text; hostile-text.test.ts has all engines.
-    for (const engine of ['trino', 'bigquery', 'fabric'] as const) {
-      const [few, many] = [await printed(plain!, engine), await printed(hostile!, engine)];
-      expect([few.code, many.code], `${engine}\n${many.stderr}`).toEqual([0, 0]);
-      const dialect = SQLGLOT[engine][0]!;
-      const readable = (script: string) =>
-        script.replaceAll(/FROM OPENROWSET\([^)]*\) WITH \([\s\S]*?\n\) AS r/g, 'FROM files AS r');
-      const [without, beside] = [
-        await parsers.parse(dialect, readable(few.stdout), MARKER),
-        await parsers.parse(dialect, readable(many.stdout), MARKER),
-      ];
-      expect(beside.kinds, engine).toEqual(without.kinds);
-      expect(beside.marked, engine).toEqual([]);
-    }
-  },
-);

@@ -59,29 +59,27 @@ describe.skipIf(open === undefined)('in ClickHouse', () => {
     },
   );
 
-  test.for([
-    ['plain', 'mean'],
-    ['plain', 'last'],
-    ['plain', 'time-weighted'],
-    ['delta', 'time-weighted'],
-  ] as const)('of a %s lake, wide by %s has the cells that DuckDB makes', async ([layout, aggregate]) => {
-    const options = { aggregate, columns: ['Speed Over Ground', 'Shaft Power'], window: '1h' };
-    await using clickhouse = await openViews(layout, options);
-    const ours = await clickhouse.rows(
-      `SELECT vessel, toString(toUnixTimestamp64Micro(timestamp)), speed_over_ground, shaft_power FROM wide ORDER BY 1, 2`,
-    );
-    const statements = await viewStatementsOf(lake.url, { for: 'duckdb', ...options });
-    for (const statement of statements) await duckRows(statement);
-    const theirs = await duckRows(
-      `SELECT vessel, epoch_us(timestamp)::VARCHAR, speed_over_ground, shaft_power FROM wide ORDER BY 1, 2`,
-    );
-    expect(ours.length).toBeGreaterThan(50);
-    expect(ours.map((row) => row.slice(0, 2))).toEqual(theirs.map((row) => row.slice(0, 2)));
-    for (const [index, row] of ours.entries())
-      for (const column of [2, 3]) {
-        const other = theirs[index]![column] as number | null;
-        if (other === null) expect(row[column]).toBeNull();
-        else expect(row[column]).toBeCloseTo(other, 8);
-      }
-  });
+  test.for(['mean', 'last', 'time-weighted'])(
+    'wide by %s has the cells that DuckDB makes',
+    async (aggregate) => {
+      const options = { aggregate, columns: ['Speed Over Ground', 'Shaft Power'], window: '1h' };
+      await using clickhouse = await openViews('plain', options);
+      const ours = await clickhouse.rows(
+        `SELECT vessel, toString(toUnixTimestamp64Micro(timestamp)), speed_over_ground, shaft_power FROM wide ORDER BY 1, 2`,
+      );
+      const statements = await viewStatementsOf(lake.url, { for: 'duckdb', ...options });
+      for (const statement of statements) await duckRows(statement);
+      const theirs = await duckRows(
+        `SELECT vessel, epoch_us(timestamp)::VARCHAR, speed_over_ground, shaft_power FROM wide ORDER BY 1, 2`,
+      );
+      expect(ours.length).toBeGreaterThan(50);
+      expect(ours.map((row) => row.slice(0, 2))).toEqual(theirs.map((row) => row.slice(0, 2)));
+      for (const [index, row] of ours.entries())
+        for (const column of [2, 3]) {
+          const other = theirs[index]![column] as number | null;
+          if (other === null) expect(row[column]).toBeNull();
+          else expect(row[column]).toBeCloseTo(other, 8);
+        }
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSeriesId } from '../../../src/core/model/series.ts';
+import { isLong } from '../../helpers/tiers.ts';
 import {
   cutAt,
   decodeBody,
@@ -187,7 +188,7 @@ describe.each(['ndjson', 'json'] as const)('%s bodies, at random', (format: Form
           expect(parsed.map(({ id }) => id)).toEqual(ids);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: isLong ? 10_000 : 400 },
     );
   });
 
@@ -204,7 +205,7 @@ describe.each(['ndjson', 'json'] as const)('%s bodies, at random', (format: Form
         expect(cut.error?.code).toBe(once.error?.code);
         expect(placeOf(cut.error)).toBe(placeOf(once.error));
       }),
-      { numRuns: 1000 },
+      { numRuns: isLong ? 10_000 : 400 },
     );
   });
 
@@ -224,7 +225,7 @@ describe.each(['ndjson', 'json'] as const)('%s bodies, at random', (format: Form
         if (isJson(format, damaged)) expect(refused && error).toBe(false);
         else expect(error).toBeDefined();
       }),
-      { numRuns: 1000 },
+      { numRuns: isLong ? 10_000 : 400 },
     );
   });
 });

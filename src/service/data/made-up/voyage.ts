@@ -1,7 +1,6 @@
 /**
- * What a made-up vessel does: a round trip between two ports, for ever. Everything the sensors show follows
- * from it: power goes with the cube of speed, fuel with power, exhaust temperature with load. Pure functions
- * of vessel and time, made when they are asked for: a small answer needs few of them.
+ * What a made-up vessel does: a round trip between two ports, for ever. All that its sensors show follows from it, by pure functions of vessel and time
+ * that are made when they are asked for.
  */
 import type { Micros } from '../../../core/model/index.ts';
 import { mix2, unit } from './random.ts';

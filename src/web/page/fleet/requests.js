@@ -22,7 +22,7 @@ const AXIS_PX = 56;
 const ALL = [{ label: 'requests', of: ({ requests }) => requests, colour: '--fleet-requests', dash: [] }];
 /** Below, at a scale of their own: what went wrong. @type {readonly Line[]} */
 const TROUBLES = [
-  { label: 'refused (429)', of: ({ rateLimited }) => rateLimited, colour: '--fleet-limited', dash: [] },
+  { label: 'refused (429)', of: ({ limited }) => limited, colour: '--fleet-limited', dash: [] },
   { label: 'asked again', of: ({ retries }) => retries, colour: '--fleet-retries', dash: [6, 4] },
   { label: 'errors', of: ({ errors }) => errors, colour: '--fleet-errors', dash: [2, 3] },
 ];
@@ -98,14 +98,14 @@ export function requestsSection(signal) {
 }
 
 /** @param {Step} step */
-function isBusy({ requests, rateLimited, retries, errors }) {
-  return requests + rateLimited + retries + errors > 0;
+function isBusy({ requests, limited, retries, errors }) {
+  return requests + limited + retries + errors > 0;
 }
 
 /** @param {Step} step */
 function rowOf({ fromMs, ...counts }) {
-  const { requests, rateLimited, retries, errors } = counts;
-  const cells = [requests, rateLimited, retries, errors].map((count) =>
+  const { requests, limited, retries, errors } = counts;
+  const cells = [requests, limited, retries, errors].map((count) =>
     h('td', { class: count === 0 ? 'number fleet-none' : 'number' }, inFull(count)),
   );
   return h('tr', {}, h('th', { scope: 'row' }, moment(fromMs)), ...cells);
@@ -118,7 +118,7 @@ function sentenceOf(steps) {
   if (all === 0) return 'Nothing was asked of the service in the last 24 hours.';
   const most = steps.reduce((best, step) => (step.requests > best.requests ? step : best));
   const lastHour = steps.slice(-6).reduce((count, { requests }) => count + requests, 0);
-  const refused = sum(({ rateLimited }) => rateLimited);
+  const refused = sum(({ limited }) => limited);
   return [
     `In 24 hours ${plural(all, 'request')}, ${inFull(lastHour)} in the last hour`,
     `most from ${clockTime(most.fromMs)} on, ${inFull(most.requests)} in ten minutes`,

@@ -1,0 +1,38 @@
+/** Histories that have failed, as short as they were made: what they found was fixed. */
+import type { Act, History } from './history.ts';
+import { NO_SERVICE_FAULTS } from './service.ts';
+import { NO_STORE_FAULTS } from './store.ts';
+
+interface Found {
+  readonly what: string;
+  readonly history: History;
+}
+
+const PLAIN = {
+  force: false,
+  allowShrink: false,
+  takeover: false,
+  select: 0,
+  concurrency: 1,
+  aheadMs: 0,
+} as const;
+const act = (kind: Act['kind'], atMs: number, more: Partial<Act> = {}): Act => ({
+  ...PLAIN,
+  ...{ name: `${kind}-${atMs}`, kind, atMs },
+  ...more,
+});
+const BASE: Omit<History, 'seed' | 'acts'> = {
+  ...{ profile: 'upkeep', layout: 'plain', vessels: ['IMO9321483'], dates: ['2026-01-05'] },
+  ...{ sizes: { rowGroupRows: 4, partBytes: 3_000 }, store: NO_STORE_FAULTS, service: NO_SERVICE_FAULTS },
+  changes: [],
+};
+
+export const FOUND: readonly Found[] = [
+  {
+    what: 'a conversion that was killed while it took over a claim left one that nobody could read (seed 237)',
+    history: {
+      ...{ ...BASE, seed: 237 },
+      acts: [act('run', 0, { killAfter: 20 }), act('convert', 900_000, { killAfter: 12 })],
+    },
+  },
+];

@@ -1,0 +1,117 @@
+/** What is to happen in a world, drawn from its seed: plain data, so that a history that fails can be made shorter. */
+import type { FormatSizes, Layout } from '../../src/core/model/index.ts';
+import { addDays } from '../../src/core/model/index.ts';
+import { chance, type Draw, pick, randomOf } from './random.ts';
+import { drawServiceFaults, type ServiceFaults } from './service.ts';
+import { CHANGES, type SourceChange } from './source.ts';
+import { drawStoreFaults, type StoreFaults } from './store.ts';
+
+export const PROFILES = ['plain', 'delta', 'upkeep'] as const;
+export type Profile = (typeof PROFILES)[number];
+
+export const ACT_KINDS = ['run', 'reconcile', 'gc', 'convert', 'verify', 'accept'] as const;
+export type ActKind = (typeof ACT_KINDS)[number];
+
+/** A process: what it does, from when, with which clock, and what becomes of it. */
+export interface Act {
+  readonly name: string;
+  readonly kind: ActKind;
+  readonly atMs: number;
+  /** Its wall clock is ahead of the world's by so much. */
+  readonly aheadMs: number;
+  /** And is set anew while it runs. */
+  readonly step?: { readonly atMs: number; readonly aheadMs: number };
+  readonly killAfter?: number;
+  readonly pauseAfter?: { readonly asked: number; readonly forMs: number };
+  readonly force: boolean;
+  readonly allowShrink: boolean;
+  readonly takeover: boolean;
+  /** Which of two `select` its job has: both mean every series. */
+  readonly select: 0 | 1;
+  readonly concurrency: number;
+}
+
+export interface History {
+  readonly seed: number;
+  readonly profile: Profile;
+  readonly layout: Layout;
+  readonly vessels: readonly string[];
+  readonly dates: readonly string[];
+  readonly sizes: FormatSizes;
+  readonly store: StoreFaults;
+  readonly service: ServiceFaults;
+  readonly acts: readonly Act[];
+  readonly changes: readonly SourceChange[];
+}
+
+const FIRST_DATE = '2026-01-05';
+const VESSELS = ['IMO9321483', 'IMO9322853'];
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export function drawHistory(seed: number, only?: Profile): History {
+  const draw = randomOf(seed, 'history');
+  const profile = only ?? pick(draw, PROFILES);
+  const dates = Array.from({ length: 1 + draw(2) }, (_, day) => addDays(FIRST_DATE, day));
+  const acts = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
+  return {
+    ...{ seed, profile, dates, acts },
+    layout: profile === 'delta' ? 'delta' : profile === 'plain' ? 'plain' : pick(draw, ['plain', 'delta']),
+    vessels: VESSELS.slice(0, chance(draw, 70) ? 1 : 2),
+    sizes: pick(draw, [
+      { rowGroupRows: 3, partBytes: 200 },
+      { rowGroupRows: 4, partBytes: 3_000 },
+      { rowGroupRows: 1_000, partBytes: 1 << 20 },
+    ]),
+    store: drawStoreFaults(draw),
+    service: drawServiceFaults(draw),
+    changes: Array.from({ length: draw(4) }, () => ({
+      atMs: draw(3) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
+      kind: pick(draw, CHANGES),
+      ...{ series: draw(6), date: pick(draw, dates), at: draw(100_000) },
+    })),
+  };
+}
+
+const KINDS: Readonly<Record<Profile, readonly ActKind[]>> = {
+  plain: ['run', 'run', 'run', 'run', 'reconcile', 'reconcile', 'accept'],
+  delta: ['run', 'run', 'run', 'run', 'reconcile', 'reconcile', 'accept'],
+  upkeep: ['run', 'run', 'run', 'reconcile', 'gc', 'gc', 'convert', 'verify'],
+};
+
+function drawAct(draw: Draw, profile: Profile, at: number): Act {
+  const kind = at === 0 ? 'run' : pick(draw, KINDS[profile]);
+  const isKilled = chance(draw, 35);
+  const isPaused = chance(draw, 25);
+  return {
+    ...{ name: `${kind}-${at}`, kind },
+    // Together, or one after the other.
+    atMs: draw(2) === 0 ? draw(3_000) : draw(30 * MINUTE_MS),
+    aheadMs: drawAhead(draw),
+    ...(chance(draw, 8) && { step: { atMs: draw(10 * MINUTE_MS), aheadMs: drawAhead(draw) } }),
+    ...(isKilled && { killAfter: 1 + draw(draw(3) === 0 ? 25 : 90) }),
+    ...(isPaused && { pauseAfter: { asked: 1 + draw(80), forMs: pick(draw, [30_000, 120_000, 3_600_000]) } }),
+    force: chance(draw, 25),
+    allowShrink: chance(draw, 20),
+    takeover: chance(draw, 20),
+    select: chance(draw, 15) ? 1 : 0,
+    concurrency: 1 + draw(3),
+  };
+}
+
+/** Seconds as a rule, now and then minutes or weeks. */
+function drawAhead(draw: Draw): number {
+  const sign = draw(2) === 0 ? 1 : -1;
+  switch (draw(12)) {
+    case 0:
+      return sign * draw(40 * DAY_MS);
+    case 1:
+      return sign * draw(30 * MINUTE_MS);
+    case 2:
+    case 3:
+    case 4:
+      return 0;
+    default:
+      return sign * draw(4_000);
+  }
+}

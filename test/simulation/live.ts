@@ -1,0 +1,106 @@
+/** Lives a history to its end, and asks every oracle. */
+import { VesselExportError } from '../../src/core/errors.ts';
+import type { Act, History } from './history.ts';
+import { OracleError, Oracles } from './oracles.ts';
+import type { Content } from './reader.ts';
+import { createWorld, fromSeed, type World } from './world.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface Lived {
+  readonly digest: string;
+  readonly events: number;
+  /** Why the history failed. */
+  readonly fault: string | undefined;
+  readonly lines: readonly string[];
+}
+
+export async function live(history: History, isTold = false): Promise<Lived> {
+  return await fromSeed(history.seed, async () => {
+    const world = createWorld(history, isTold);
+    const oracles = new Oracles(world);
+    let asked = 0;
+    const askOracles = async () => {
+      for (; asked < world.changes.length; asked++) await oracles.take(world.changes[asked]!);
+    };
+    const fault = await liveToEnd(world, oracles, askOracles).catch(
+      (error: Error) => error.message || `${error.stack}`,
+    );
+    const { lines, scheduler } = world;
+    return { digest: world.digest(), events: scheduler.events, fault: fault ?? undefined, lines };
+  });
+}
+
+async function liveToEnd(world: World, oracles: Oracles, askOracles: () => Promise<void>): Promise<void> {
+  const { scheduler, ended, history } = world;
+  await scheduler.run(() => false);
+  await askOracles();
+  for (const { act, said, error } of ended) {
+    if (error !== undefined && !(error instanceof VesselExportError))
+      throw new OracleError(`${act.name} ends with an internal error: ${(error as Error).stack}`);
+    for (const { code = '', message } of said?.results ?? [])
+      if (code === 'internal-error' || code.startsWith('damaged'))
+        throw new OracleError(`4: ${act.name} says ${code} of a sound lake: ${message}`);
+  }
+  if (ended.length + world.killed() < history.acts.length) throw new OracleError('7: a process hangs');
+  await endCalmly(world, oracles, askOracles);
+}
+
+/** 7, 4, 8: with faults off all is published, agrees, and nothing is left over. */
+async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promise<void>): Promise<void> {
+  const { history, source } = world;
+  const isAnswered = (vessel: string) => source.series.some((one) => one.vessel === vessel && one.isThere);
+  // Of a vessel of which the source has no series nothing is published.
+  const days = history.vessels
+    .filter(isAnswered)
+    .flatMap((vessel) => history.dates.map((date) => ({ vessel, date, name: `${vessel} ${date}` })));
+  const expectAsSource = async (isSame: (lake: Content, truth: Content) => boolean) => {
+    await askOracles();
+    for (const { vessel, date, name } of days) {
+      if (!oracles.receipts.has(name)) throw new OracleError(`7: ${name} is not published`);
+      const [lake, truth] = [await oracles.contentOf(name), source.truths(vessel, date).at(-1)!];
+      if (isSame(lake, truth)) continue;
+      throw new OracleError(`7: ${name} has ${lake.lines.length} readings, the source ${truth.lines.length}`);
+    }
+  };
+  await publishAll(world);
+  await world.calmly({ kind: 'reconcile', allowShrink: true });
+  // It compares a day by its counts: what came and went in one series is the same number.
+  await expectAsSource((lake, truth) => lake.lines.length === truth.lines.length);
+  // As a person does about whatever is still noted.
+  await world.calmly({ kind: 'run', force: true, allowShrink: true });
+  await expectAsSource((lake, truth) => lake.digest === truth.digest);
+  if (history.profile !== 'plain') {
+    await world.wait(2 * DAY_MS);
+    await world.calmly({ kind: 'gc' });
+  }
+  // What a clock that was weeks ahead has dated stays so much longer.
+  await world.wait(9 * DAY_MS + Math.max(0, ...history.acts.map(aheadAtMost)));
+  await world.calmly({ kind: 'gc' });
+  await askOracles();
+  const { findings } = await world.calmly({ kind: 'verify' });
+  if (findings.length > 0) throw new OracleError(`4: verify says ${findings.join(', ')}`);
+  const isNoteOfOther = (key: string) =>
+    key.startsWith('_notes/') && !days.some(({ vessel }) => key.includes(vessel));
+  const left = (await world.leftovers(oracles.wanted())).filter((key) => !isNoteOfOther(key));
+  if (left.length > 0) throw new OracleError(`8: gc leaves ${left.join(', ')}`);
+}
+
+/** Whoever died is not heard of, or as of a time that is now: for six minutes at most, by clocks that may be five minutes apart. */
+const MAX_HEARD_MS = 6 * 60_000 + 1_000;
+
+async function publishAll(world: World): Promise<void> {
+  await world.wait(MAX_HEARD_MS);
+  if (world.isConverting()) await world.calmly({ kind: 'convert' });
+  for (let round = 0; round < 3; round++) {
+    const { results } = await world.calmly({ kind: 'run', allowShrink: true });
+    const has = (state: string) => results.some(({ status }) => status === state);
+    if (has('waiting')) await world.calmly({ kind: 'accept' });
+    else if (has('running-elsewhere')) await world.wait(MAX_HEARD_MS);
+    else return;
+  }
+}
+
+function aheadAtMost({ aheadMs, step }: Act): number {
+  return Math.max(aheadMs, step?.aheadMs ?? 0);
+}

@@ -1,0 +1,228 @@
+/**
+ * What a reader could have seen at any moment of a history, and what overtaken processes did: asked after every change of the
+ * lake, in its order. The numbers are those of live.ts.
+ */
+import type { ClaimFile, Receipt } from '../../src/core/model/index.ts';
+import { JOB } from './process.ts';
+import { type Content, NOTHING, readObject, TableReader } from './reader.ts';
+import type { Change, World } from './world.ts';
+
+const OBJECT = /^m\/vessel=(IMO\d{7})\/date=([\d-]{10})\/([^/]+)\.parquet$/;
+const ENTRY = /^m\/_delta_log\/(\d{20})\.json$/;
+const RECEIPT = /^_ledger\/m\/date=([\d-]{10})\/vessel=(IMO\d{7})\.json$/;
+const DETAIL = /^_detail\/m\//;
+const CLAIM = /^_checkpoints\/m\/date=([\d-]{10})\/vessel=(IMO\d{7})\/(\d+)\.json$/;
+/** What stays whatever becomes of the days. */
+const KEPT = /^_lake\.json$|^_ledger\/|^_accepted\/|^_asked\/|^_index\/|\/_delta_log\//;
+const DAY_MS = 86_400_000;
+
+export class OracleError extends Error {}
+
+/** A draft that some claim has: who may publish it, and what it was counted against. */
+interface Draft {
+  epoch: number;
+  readonly askedMs: number;
+}
+
+interface Visible {
+  readonly content: Content;
+  /** Which of the truths of the day it is. */
+  readonly at: number;
+  readonly epoch: number;
+}
+
+export class Oracles {
+  readonly #world: World;
+  readonly #objects = new Map<string, Uint8Array>();
+  readonly #drafts = new Map<string, Draft>();
+  readonly #claims = new Map<string, ClaimFile>();
+  readonly receipts = new Map<string, Receipt>();
+  readonly #visible = new Map<string, Visible>();
+  readonly table = new TableReader();
+  #layout: string | undefined;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Throws OracleError. */
+  async take(change: Change): Promise<void> {
+    try {
+      await this.#take(change);
+    } catch (error) {
+      throw new OracleError(`${change.by} at ${change.atMs} ms, ${change.key}: ${(error as Error).message}`);
+    }
+  }
+
+  async #take(change: Change): Promise<void> {
+    const { key, bytes } = change;
+    const before = this.#objects.get(key);
+    if (bytes === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, bytes);
+    const text = () => Buffer.from(bytes!).toString();
+    let match = CLAIM.exec(key);
+    if (match) return this.#takeClaim(key, bytes && JSON.parse(text()));
+    match = RECEIPT.exec(key);
+    if (match) return this.#takeReceipt(`${match[2]} ${match[1]}`, bytes && JSON.parse(text()));
+    if (DETAIL.test(key) && bytes === undefined) throw new Error('a detail is removed');
+    match = ENTRY.exec(key);
+    if (match) return await this.#takeEntry(Number(match[1]), change, before);
+    match = OBJECT.exec(key);
+    if (match) return await this.#takeObject(`${match[1]} ${match[2]}`, change);
+    if (key === '_lake.json') await this.#takeLayout(JSON.parse(text()).layout, change.atMs);
+  }
+
+  /** 5: whoever was overtaken writes nothing over the word that says so. */
+  #takeClaim(key: string, file: ClaimFile | undefined): void {
+    const before = this.#claims.get(key);
+    if (file === undefined) {
+      this.#claims.delete(key);
+      return;
+    }
+    if (before?.fencedBy !== undefined && before.attempt === file.attempt && file.fencedBy === undefined)
+      throw new Error(`5: attempt ${file.epoch} was overtaken by ${before.fencedBy}, and writes on`);
+    this.#claims.set(key, file);
+    const { sealed, epoch } = file;
+    if (!sealed) return;
+    const askedAt = sealed.draft.source?.askedAt ?? sealed.draft.startedAt;
+    const askedMs = this.#world.readClocks.get(Date.parse(askedAt)) ?? Number.NEGATIVE_INFINITY;
+    for (const name of [sealed.upload?.nonce, sealed.table?.add?.key])
+      if (name !== undefined) {
+        const draft = this.#drafts.get(name) ?? { epoch, askedMs };
+        draft.epoch = Math.max(draft.epoch, epoch);
+        this.#drafts.set(name, draft);
+      }
+  }
+
+  /** 4, 5: a receipt tells of what is there, and is never older than the one before. */
+  #takeReceipt(day: string, receipt: Receipt | undefined): void {
+    if (receipt === undefined) throw new Error('4: a receipt is removed');
+    const before = this.receipts.get(day);
+    if (before && receipt.epoch < before.epoch)
+      throw new Error(`5: the receipt of attempt ${receipt.epoch} takes the place of ${before.epoch}'s`);
+    this.receipts.set(day, receipt);
+    const seen = this.#visible.get(day);
+    const isLater = (seen?.epoch ?? 0) > receipt.epoch;
+    const rows = seen?.content.lines.length ?? 0;
+    if (!isLater && rows !== receipt.rows)
+      throw new Error(`4: the receipt says ${receipt.rows} rows, and ${rows} can be read`);
+    if (this.#layout !== 'delta' || receipt.object === null || isLater) return;
+    const path = receipt.object.key.slice(JOB.length + 1);
+    const { version = -1 } = receipt.table ?? {};
+    if (!this.table.files.has(path))
+      throw new Error(`3: the receipt names ${path}, which the table does not have`);
+    if (receipt.table && (this.table.addedIn.get(path) ?? Number.POSITIVE_INFINITY) > version)
+      throw new Error(`3: version ${version} does not have ${path}`);
+  }
+
+  async #takeEntry(version: number, change: Change, before: Uint8Array | undefined): Promise<void> {
+    const { atMs, bytes } = change;
+    if (bytes === undefined) return;
+    if (before !== undefined) throw new Error('3: an entry of the log is written over');
+    for (const day of this.table.take(version, Buffer.from(bytes).toString(), atMs))
+      if (this.#layout === 'delta') await this.#see(day, atMs, this.#epochOfTable(day));
+  }
+
+  #epochOfTable(day: string): number | undefined {
+    const file = this.table.fileOf(day);
+    return file && this.#drafts.get(`${JOB}/${file.path}`)?.epoch;
+  }
+
+  async #takeObject(day: string, change: Change): Promise<void> {
+    const { key, bytes, atMs, nonce } = change;
+    const path = key.slice(JOB.length + 1);
+    if (bytes === undefined) return this.#expectUnwanted(key, path, atMs);
+    if (this.#layout === 'delta') return;
+    await this.#see(day, atMs, this.#drafts.get(nonce ?? '')?.epoch, nonce);
+  }
+
+  /** 8: what goes is nobody's any more. */
+  #expectUnwanted(key: string, path: string, atMs: number): void {
+    if (this.#layout !== 'delta') throw new Error('8: an object is removed from a plain lake');
+    if (this.table.files.has(path)) throw new Error('8: a file of the table is removed');
+    const leftMs = this.table.leftMs.get(path);
+    if (leftMs !== undefined && atMs - leftMs < 7 * DAY_MS)
+      throw new Error(`8: a file is removed that readers had ${Math.round((atMs - leftMs) / 1000)} s ago`);
+    const owner = [...this.#claims.values()].find(({ sealed }) => sealed?.table?.add?.key === key);
+    if (owner) throw new Error(`8: a file is removed that attempt ${owner.epoch} may still commit`);
+  }
+
+  async #takeLayout(layout: string, atMs: number): Promise<void> {
+    const before = this.#layout;
+    this.#layout = layout;
+    if (before !== 'plain' || layout !== 'delta') return;
+    for (const day of this.receipts.keys()) await this.#see(day, atMs, undefined);
+  }
+
+  /** What a reader sees of the day now. */
+  async contentOf(day: string): Promise<Content> {
+    const [vessel, date] = day.split(' ');
+    const key =
+      this.#layout === 'delta'
+        ? this.table.fileOf(day) && `${JOB}/${this.table.fileOf(day)!.path}`
+        : `${JOB}/vessel=${vessel}/date=${date}/data.parquet`;
+    const bytes = key === undefined ? undefined : this.#objects.get(key);
+    if (bytes === undefined && this.#layout === 'delta' && key !== undefined)
+      throw new Error(`3: the table names ${key}, which is not there`);
+    return bytes === undefined ? NOTHING : await readObject(bytes);
+  }
+
+  /** 8: the keys that the lake is to have, and no others. */
+  wanted(): ReadonlySet<string> {
+    const wanted = [...this.#objects.keys()].filter((key) => KEPT.test(key));
+    for (const { object, detail } of this.receipts.values())
+      for (const key of [object?.key, detail?.key]) if (key !== undefined) wanted.push(key);
+    return new Set([...wanted, ...[...this.table.files.keys()].map((path) => `${JOB}/${path}`)]);
+  }
+
+  /** 1, 2, 5: the day is another one to its readers. */
+  async #see(day: string, atMs: number, epoch: number | undefined, nonce?: string): Promise<void> {
+    const content = await this.contentOf(day);
+    const before = this.#visible.get(day);
+    if (before?.content.digest === content.digest) {
+      this.#visible.set(day, { ...before, epoch: Math.max(before.epoch, epoch ?? 0) });
+      return;
+    }
+    const receiptEpoch = this.receipts.get(day)?.epoch ?? 0;
+    if (epoch !== undefined && epoch <= receiptEpoch)
+      throw new Error(`5: attempt ${epoch} publishes after ${receiptEpoch} has, and said so`);
+    this.#expectNothingGone(before?.content, content, atMs);
+    const file = this.#layout === 'delta' ? this.table.fileOf(day) : undefined;
+    const draft = this.#drafts.get(nonce ?? (file ? `${JOB}/${file.path}` : ''));
+    const at = this.#truthOf(day, content, draft?.askedMs ?? Number.NEGATIVE_INFINITY, atMs, before?.at ?? 0);
+    this.#visible.set(day, { content, at, epoch: epoch ?? before?.epoch ?? 0 });
+  }
+
+  /** 1: which of the source's truths it is: one of the time since it was counted, and not before the one that was seen. */
+  #truthOf(day: string, content: Content, fromMs: number, toMs: number, least: number): number {
+    const [vessel, date] = day.split(' ') as [string, string];
+    const truths = this.#world.source.truths(vessel, date);
+    for (const [at, { digest }] of truths.entries()) {
+      const untilMs = truths[at + 1]?.sinceMs ?? Number.POSITIVE_INFINITY;
+      if (at >= least && digest === content.digest && untilMs >= fromMs && truths[at]!.sinceMs <= toMs)
+        return at;
+    }
+    const older = truths.findIndex(({ digest }) => digest === content.digest);
+    const found = `${content.lines.length} readings of ${day}`;
+    if (older === -1) throw new Error(`1: the source never had just these ${found}`);
+    throw new Error(`1: readers see ${found} of state ${older}, of ${least} before, asked at ${fromMs} ms`);
+  }
+
+  /** 2: no published reading goes unless somebody allows it. */
+  #expectNothingGone(before: Content | undefined, now: Content, atMs: number): void {
+    if (before === undefined || this.#world.shrinkAllowedMs() <= atMs) return;
+    const [was, is] = [countsOf(before), countsOf(now)];
+    for (const [series, count] of was)
+      if ((is.get(series) ?? 0) < count)
+        throw new Error(`2: ${count} readings of ${series} were published, now ${is.get(series) ?? 0}`);
+  }
+}
+
+function countsOf({ lines }: Content): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of lines) {
+    const series = line.split('\t')[1]!;
+    counts.set(series, (counts.get(series) ?? 0) + 1);
+  }
+  return counts;
+}

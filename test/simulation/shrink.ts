@@ -1,0 +1,56 @@
+/** From a history that fails to the shortest one that still does, by the same oracle: what can be left out is left out. */
+import type { Act, History } from './history.ts';
+import { live } from './live.ts';
+
+/** Histories that are lived at most on the way. */
+const MAX_TRIES = 250;
+
+export async function shrink(history: History, fault: string): Promise<{ history: History; fault: string }> {
+  let shortest = { history, fault };
+  let tries = 0;
+  for (let hasChanged = true; hasChanged; ) {
+    hasChanged = false;
+    for (const candidate of shorter(shortest.history)) {
+      if (++tries > MAX_TRIES) return shortest;
+      const { fault: found } = await live(candidate);
+      if (found === undefined || oracleOf(found) !== oracleOf(fault)) continue;
+      shortest = { history: candidate, fault: found };
+      hasChanged = true;
+      break;
+    }
+  }
+  return shortest;
+}
+
+/** The number of the oracle that a fault names. */
+function oracleOf(fault: string): string {
+  return /(?:^|: )(\d): /.exec(fault)?.[1] ?? '';
+}
+
+/** Every history that lacks one thing, the largest things first. */
+function* shorter(history: History): Generator<History> {
+  const { acts, changes, dates, vessels, store, service } = history;
+  for (const act of acts) if (acts.length > 1) yield { ...history, acts: acts.filter((one) => one !== act) };
+  if (vessels.length > 1) yield { ...history, vessels: vessels.slice(0, 1) };
+  if (dates.length > 1) yield { ...history, dates: dates.slice(0, 1) };
+  for (const change of changes) yield { ...history, changes: changes.filter((one) => one !== change) };
+  for (const [kind, rate] of Object.entries(store))
+    if (rate > 0) yield { ...history, store: { ...store, [kind]: 0 } };
+  for (const [kind, rate] of Object.entries(service))
+    if (rate > 0) yield { ...history, service: { ...service, [kind]: 0 } };
+  for (const act of acts)
+    for (const simpler of simplerActs(act))
+      yield { ...history, acts: acts.map((one) => (one === act ? simpler : one)) };
+}
+
+function* simplerActs(act: Act): Generator<Act> {
+  const { step, killAfter, pauseAfter, ...plain } = act;
+  if (step) yield { ...plain, ...(killAfter && { killAfter }), ...(pauseAfter && { pauseAfter }) };
+  if (killAfter) yield { ...plain, ...(step && { step }), ...(pauseAfter && { pauseAfter }) };
+  if (pauseAfter) yield { ...plain, ...(step && { step }), ...(killAfter && { killAfter }) };
+  if (act.aheadMs !== 0) yield { ...act, aheadMs: 0 };
+  for (const option of ['force', 'allowShrink', 'takeover'] as const)
+    if (act[option]) yield { ...act, [option]: false };
+  if (act.select === 1) yield { ...act, select: 0 };
+  if (act.concurrency > 1) yield { ...act, concurrency: 1 };
+}

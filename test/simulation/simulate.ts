@@ -1,0 +1,53 @@
+/**
+ * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep] [--planted [NAME]]`: lives that many histories; of one
+ * that fails it prints the shortest history that still does. With `--planted`: a line for each planted defect, with the seed
+ * that has found it. Ends with 1 where a history fails, or a defect is not found.
+ */
+import { parseArgs } from 'node:util';
+import { drawHistory, PROFILES, type Profile } from './history.ts';
+import { live } from './live.ts';
+import { findPlanted } from './planted.ts';
+import { shrink } from './shrink.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    from: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    planted: { type: 'boolean', default: false },
+    name: { type: 'string' },
+  },
+});
+const only = values.only as Profile | undefined;
+if (only !== undefined && !PROFILES.includes(only)) {
+  process.stderr.write(`--only: found ${only}, expected one of ${PROFILES.join(', ')}\n`);
+  process.exit(2);
+}
+const [from, seeds] = [Number(values.from), Number(values.seeds)];
+const isSound = values.planted ? await findPlanted(values.name) : await simulate();
+process.exit(isSound ? 0 : 1);
+
+async function simulate(): Promise<boolean> {
+  const beganMs = performance.now();
+  let [events, failed] = [0, 0];
+  for (let seed = from; seed < from + seeds; seed++) {
+    const history = drawHistory(seed, only);
+    const { events: lived, fault } = await live(history);
+    events += lived;
+    if (fault === undefined) continue;
+    failed++;
+    await tellFault(seed, history, fault);
+  }
+  const seconds = (performance.now() - beganMs) / 1_000;
+  const { user, system } = process.cpuUsage();
+  const pace = `${events} events, ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`;
+  process.stdout.write(`${seeds} histories, ${failed} failed; ${pace}\n`);
+  return failed === 0;
+}
+
+async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
+  const shortest = await shrink(history, fault);
+  const { lines } = await live(shortest.history, true);
+  process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
+  process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
+}

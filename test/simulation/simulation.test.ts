@@ -1,0 +1,40 @@
+/** Some hundreds of histories of the simulated world; `npm run simulate` lives more, and finds planted defects. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { isLong } from '../helpers/tiers.ts';
+import { describeStore } from '../store/conformance.ts';
+import { FOUND } from './found.ts';
+import { drawHistory } from './history.ts';
+import { live } from './live.ts';
+import { MUTANTS } from './mutants.ts';
+import { createPlace } from './place.ts';
+
+const SEEDS = isLong ? 5_000 : 300;
+const SRC = resolve(import.meta.dirname, '../../src');
+
+describeStore('simulated, without faults', async () => createPlace());
+
+test('whatever processes, clocks, store and source do, every oracle holds', async () => {
+  const faults: string[] = [];
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { fault } = await live(drawHistory(seed));
+    if (fault !== undefined) faults.push(`npm run simulate -- --from ${seed} --seeds 1: ${fault}`);
+  }
+  expect(faults).toEqual([]);
+});
+
+test('the same seed is the same history', async () => {
+  for (const seed of [3, 44, 237]) {
+    const { digest } = await live(drawHistory(seed));
+    expect((await live(drawHistory(seed))).digest).toBe(digest);
+  }
+});
+
+test.each(FOUND)('$what', async ({ history }) => {
+  expect((await live(history)).fault).toBeUndefined();
+});
+
+test.each(MUTANTS)('there is a place to plant: $name', ({ file, find }) => {
+  expect(readFileSync(join(SRC, file), 'utf8').split(find)).toHaveLength(2);
+});

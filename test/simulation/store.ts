@@ -1,0 +1,164 @@
+/**
+ * The object store of a simulated world: one in memory, every call of which has a moment of asking, one of effect and one of
+ * answer. Any of them may come late; a request may be lost, its answer too, and it may arrive twice. What is idempotent is
+ * asked again here, as the port has it.
+ */
+import { CommitUnknownError, RetriableError } from '../../src/core/errors.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import { chance, type Draw } from './random.ts';
+import { type Life, type Scheduler, shortDelay } from './scheduler.ts';
+
+/** Of a hundred calls, so many meet each fault. */
+export interface StoreFaults {
+  /** The request never arrives. */
+  readonly lost: number;
+  /** It has arrived, and nobody hears of it. */
+  readonly unanswered: number;
+  /** Nobody waits for it any more when it arrives, up to twenty minutes later. */
+  readonly late: number;
+  /** It arrives once more, up to twenty minutes later. */
+  readonly doubled: number;
+  /** Somebody else is writing there, the store says. */
+  readonly conflict: number;
+}
+
+export const NO_STORE_FAULTS: StoreFaults = { lost: 0, unanswered: 0, late: 0, doubled: 0, conflict: 0 };
+
+const TIMEOUT_MS = 5_000;
+const LATEST_MS = 20 * 60_000;
+const TRIES = 3;
+
+interface StoreWorld {
+  readonly scheduler: Scheduler;
+  readonly disk: ObjectStore;
+  readonly faults: () => StoreFaults;
+  readonly draw: Draw;
+  /** Told of each effect right before it is; `how`: `again` of one that came twice. */
+  readonly onEffect: (life: Life, call: string, how: 'once' | 'late' | 'again') => void;
+}
+
+type Kind = 'read' | 'write' | 'conditional' | 'part' | 'complete';
+
+/** The store as one process has it. */
+export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }: StoreWorld): ObjectStore {
+  /** One request. */
+  function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
+    scheduler.onAsk(life);
+    const { lost, unanswered, late, doubled, conflict } = faults();
+    const isWrite = kind !== 'read';
+    // One throw of the dice, so that a world with fewer faults is the same otherwise.
+    const [throwOf, lateMs, thereMs, backMs] = [
+      draw(100),
+      draw(LATEST_MS),
+      shortDelay(draw),
+      shortDelay(draw),
+    ];
+    const { nowMs } = scheduler;
+    return new Promise<T>((resolve, reject) => {
+      const effect = (how: 'once' | 'late' | 'again') => {
+        onEffect(life, call, how);
+        return act();
+      };
+      const arrive = (dueMs: number, how: 'late' | 'again') =>
+        scheduler.at(dueMs, () => void effect(how).catch(() => {}));
+      const giveUp = () => {
+        const failure =
+          kind === 'complete'
+            ? new CommitUnknownError('complete-unknown', `${call}: no answer`)
+            : new RetriableError('unreachable', `${call}: no answer`);
+        scheduler.at(nowMs + TIMEOUT_MS, () => reject(failure), life);
+      };
+      let below = lost;
+      if (throwOf < below) return giveUp();
+      below += conflict;
+      if (kind === 'conditional' && throwOf < below) {
+        const failure = new RetriableError('s3-conflict', `${call}: other writers keep creating it`);
+        scheduler.at(nowMs + thereMs, () => reject(failure), life);
+        return;
+      }
+      below += unanswered;
+      if (throwOf < below) {
+        if (isWrite) scheduler.at(nowMs + thereMs, () => void effect('once').catch(() => {}));
+        return giveUp();
+      }
+      below += late;
+      if (isWrite && kind !== 'part' && throwOf < below) {
+        arrive(nowMs + TIMEOUT_MS + lateMs, 'late');
+        return giveUp();
+      }
+      below += doubled;
+      if (isWrite && kind !== 'part' && throwOf < below) arrive(nowMs + thereMs + lateMs, 'again');
+      const answer = (go: () => void) => scheduler.at(scheduler.nowMs + backMs, go, life);
+      scheduler.at(nowMs + thereMs, () =>
+        effect('once').then(
+          (result) => answer(() => resolve(result)),
+          (error: unknown) => answer(() => reject(error)),
+        ),
+      );
+    });
+  }
+
+  /** As often as the client of a store asks by itself. */
+  async function again<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await ask(call, kind, act);
+      } catch (error) {
+        if (!(error instanceof RetriableError) || error.code === 's3-conflict' || tries === TRIES)
+          throw error;
+      }
+  }
+
+  const store: ObjectStore = {
+    url: 'memory://lake',
+    get: (key) => again(`get ${key}`, 'read', () => disk.get(key)),
+    head: (key) => again(`head ${key}`, 'read', () => disk.head(key)),
+    getRange: (key, from, to) =>
+      again(`get ${key} [${from},${to})`, 'read', () => disk.getRange(key, from, to)),
+    put: (key, bytes) => again(`put ${key}`, 'write', () => disk.put(key, bytes)),
+    putIf: (key, bytes, expected) =>
+      again(`put ${key} in the place of ${expected}`, 'conditional', () => disk.putIf(key, bytes, expected)),
+    putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
+    remove: (key) => again(`remove ${key}`, 'write', () => disk.remove(key)),
+    async removeAll(keys, mayReturn = []) {
+      const all = [...keys, ...mayReturn];
+      if (all.length > 0) await again(`remove ${all.join(' ')}`, 'write', () => disk.removeAll(all));
+    },
+    removeIf: (key, expected) =>
+      again(`remove ${key} if ${expected}`, 'conditional', () => disk.removeIf(key, expected)),
+    async *list(prefix) {
+      for await (const page of store.listPages(prefix)) yield* page;
+    },
+    async *listPages(prefix) {
+      yield* await again(`list ${prefix}`, 'read', () => Array.fromAsync(disk.listPages(prefix)));
+    },
+    folderState: async () => undefined,
+    createUpload: (key, nonce) =>
+      again(`begin an upload of ${key}`, 'write', () => disk.createUpload(key, nonce)),
+    uploadPart: (upload, number, bytes) =>
+      again(`send part ${number} of ${upload.key}`, 'part', () => disk.uploadPart(upload, number, bytes)),
+    adoptUpload: (upload, parts, nonce) =>
+      ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adoptUpload(upload, parts, nonce)),
+    completeUpload: (upload, parts, expected) =>
+      ask(`complete ${upload.key} ${upload.nonce}`, 'complete', () =>
+        disk.completeUpload(upload, parts, expected),
+      ),
+    publishedBy: (upload, parts) =>
+      again(`is ${upload.key} ${upload.nonce}`, 'read', () => disk.publishedBy(upload, parts)),
+    abortUpload: (upload) =>
+      again(`abort ${upload.key} ${upload.nonce}`, 'write', () => disk.abortUpload(upload)),
+    async *listUploads(prefix) {
+      yield* await again(`list uploads ${prefix}`, 'read', () => Array.fromAsync(disk.listUploads(prefix)));
+    },
+    capabilities: () => disk.capabilities(),
+    close: async () => {},
+  };
+  return store;
+}
+
+/** Some of the faults of a history: whole kinds are left out, so that each kind is seen alone too. */
+export function drawStoreFaults(draw: Draw): StoreFaults {
+  if (chance(draw, 20)) return NO_STORE_FAULTS;
+  const rate = () => (draw(2) === 0 ? 0 : 1 + draw(6));
+  return { lost: rate(), unanswered: rate(), late: rate(), doubled: rate(), conflict: draw(4) === 0 ? 1 : 0 };
+}

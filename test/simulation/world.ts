@@ -1,0 +1,197 @@
+/** A world in one process: lives a history, from its seed alone, and keeps what was to be seen of it. */
+import { createHash } from 'node:crypto';
+import { messageOf } from '../../src/core/errors.ts';
+import { drawIdsFrom } from '../../src/core/unique-id.ts';
+import { createMemoryStore } from '../helpers/memory-store.ts';
+import type { Act, History } from './history.ts';
+import { type Asked, perform, type Said } from './process.ts';
+import { randomOf } from './random.ts';
+import { BEGIN_MS, createLife, createScheduler, type Life, type Scheduler } from './scheduler.ts';
+import { NO_SERVICE_FAULTS, transportOf } from './service.ts';
+import { createSource, type Source } from './source.ts';
+import { NO_STORE_FAULTS, storeOf } from './store.ts';
+
+/** What became readable at a key, or is gone. */
+export interface Change {
+  readonly atMs: number;
+  readonly key: string;
+  readonly bytes: Uint8Array | undefined;
+  /** Of the upload that made it. */
+  readonly nonce: string | undefined;
+  /** Whose call it was, however late. */
+  readonly by: string;
+}
+
+export interface Ended {
+  readonly act: Asked & { readonly name: string };
+  readonly said?: Said;
+  readonly error?: unknown;
+}
+
+export interface World {
+  readonly history: History;
+  readonly scheduler: Scheduler;
+  readonly source: Source;
+  readonly changes: readonly Change[];
+  readonly ended: readonly Ended[];
+  /** Wall clocks of processes, as they have read them → when that was. */
+  readonly readClocks: ReadonlyMap<number, number>;
+  /** Since when somebody allows that readings go. */
+  readonly shrinkAllowedMs: () => number;
+  readonly digest: () => string;
+  readonly lines: readonly string[];
+  /** A process of its own with a right clock, when faults are off; waits for its end. */
+  calmly(asked: Partial<Asked> & Pick<Asked, 'kind'>, aheadMs?: number): Promise<Said>;
+  wait(ms: number): Promise<void>;
+  /** Processes of the history that were killed. */
+  killed(): number;
+  /** Has a conversion begun that is not over? */
+  isConverting(): boolean;
+  /** What is in the lake beside what it is to have: uploads too. */
+  leftovers(wanted: ReadonlySet<string>): Promise<readonly string[]>;
+}
+
+const SELDOM = { force: false, allowShrink: false, takeover: false, select: 0, concurrency: 2 } as const;
+
+export function createWorld(history: History, isTold = false): World {
+  const { seed } = history;
+  const scheduler = createScheduler(seed);
+  const source = createSource(seed, history.vessels, history.dates, randomOf(seed, 'source'));
+  const trace = createHash('sha256');
+  const [changes, ended, lines]: [Change[], Ended[], string[]] = [[], [], []];
+  const readClocks = new Map<number, number>();
+  let [isCalm, by, shrinkAllowedMs] = [false, '', Number.POSITIVE_INFINITY];
+  let started = 0;
+
+  const tell = (who: string, what: string) => {
+    trace.update(`${scheduler.nowMs} ${who} ${what}\n`);
+    if (isTold) lines.push(`${momentOf(scheduler.nowMs)}  ${who.padEnd(12)} ${what}`);
+  };
+  const disk = createMemoryStore(
+    () => BEGIN_MS + scheduler.nowMs,
+    (key, bytes, nonce) => {
+      if (bytes !== undefined) trace.update(bytes);
+      changes.push({ atMs: scheduler.nowMs, key, bytes, nonce, by });
+    },
+  );
+
+  function start(life: Life, asked: Asked): Promise<Said> {
+    const draw = randomOf(seed, life.name);
+    const clock = scheduler.clockOf(life);
+    const nowMs = () => {
+      const readMs = clock.nowMs();
+      if (!readClocks.has(readMs)) readClocks.set(readMs, scheduler.nowMs);
+      return readMs;
+    };
+    const store = storeOf(life, {
+      ...{ scheduler, disk, draw: randomOf(seed, `${life.name} store`) },
+      faults: () => (isCalm ? NO_STORE_FAULTS : history.store),
+      onEffect(who, call, how) {
+        by = who.name;
+        tell(who.name, how === 'once' ? call : `${call} (${how})`);
+      },
+    });
+    const transport = transportOf(life, {
+      ...{ scheduler, source, draw: randomOf(seed, `${life.name} service`) },
+      faults: () => (isCalm ? NO_SERVICE_FAULTS : history.service),
+      onRequest: (who, what, status) => tell(who.name, `asks ${what}: ${status}`),
+    });
+    if (asked.allowShrink) shrinkAllowedMs = Math.min(shrinkAllowedMs, scheduler.nowMs);
+    const { sizes, vessels, dates, layout } = history;
+    const world = { name: life.name, store, clock: { ...clock, nowMs }, transport, draw };
+    const wanted = layout === 'delta' ? layout : undefined;
+    return perform({ ...world, sizes, vessels, dates, wanted }, asked);
+  }
+
+  function begin(act: Act): void {
+    const life = createLife(act.name, act);
+    tell(act.name, `begins${act.aheadMs === 0 ? '' : `, its clock ${act.aheadMs} ms ahead`}`);
+    lives.push(life);
+    start(life, act).then(
+      (said) => end({ act, said }, described(said)),
+      (error: unknown) => end({ act, error }, messageOf(error)),
+    );
+    const { step } = act;
+    if (step)
+      scheduler.at(scheduler.nowMs + step.atMs, () => {
+        life.aheadMs = step.aheadMs;
+      });
+  }
+  const lives: Life[] = [];
+  function end(one: Ended, how: string): void {
+    tell(one.act.name, `ends: ${how}`);
+    ended.push(one);
+  }
+
+  for (const act of history.acts) scheduler.at(act.atMs, () => begin(act));
+  for (const change of history.changes)
+    scheduler.at(change.atMs, () => {
+      if (source.change({ ...change, atMs: scheduler.nowMs }))
+        tell('source', `${change.kind} ${change.series}`);
+    });
+
+  return {
+    ...{ history, scheduler, source, changes, ended, readClocks, lines },
+    shrinkAllowedMs: () => shrinkAllowedMs,
+    digest: () => trace.copy().digest('hex').slice(0, 16),
+    async calmly(asked, aheadMs = 0) {
+      isCalm = true;
+      const life = createLife(`calm-${asked.kind}-${++started}`, { aheadMs });
+      tell(life.name, 'begins');
+      let isOver = false;
+      const running = start(life, { ...SELDOM, ...asked });
+      const settled = running
+        .catch(() => {})
+        .then(() => {
+          isOver = true;
+        });
+      await scheduler.run(() => isOver);
+      if (!isOver) throw new Error(`${life.name} hangs`);
+      await settled;
+      const said = await running;
+      tell(life.name, `ends: ${described(said)}`);
+      return said;
+    },
+    killed: () => lives.filter(({ isDead }) => isDead).length,
+    isConverting() {
+      const file = changes.findLast(({ key }) => key === '_lake.json')?.bytes;
+      return file !== undefined && 'converting' in JSON.parse(Buffer.from(file).toString());
+    },
+    async leftovers(wanted) {
+      const keys = (await Array.fromAsync(disk.list(''))).map(({ key }) => key);
+      const uploads = (await Array.fromAsync(disk.listUploads(''))).map(({ key }) => `the upload of ${key}`);
+      return [...keys.filter((key) => !wanted.has(key)), ...uploads];
+    },
+    wait: (ms) => scheduler.run(() => false, scheduler.nowMs + ms),
+  };
+}
+
+function described({ results, findings }: Said): string {
+  const days = results.map(
+    ({ day, status, message = '' }) => `${day.vessel} ${day.date} ${status} ${message}`,
+  );
+  return [...days, ...findings].join('; ');
+}
+
+/** As the world has it: `3 01:02:03.004` is in its fourth day. */
+function momentOf(ms: number): string {
+  const text = new Date(ms).toISOString();
+  return `${Math.floor(ms / 86_400_000)} ${text.slice(11, 23)}`;
+}
+
+/** Whatever chance and real time would bring into a history comes from its seed. One at a time. */
+export async function fromSeed<T>(seed: number, live: () => Promise<T>): Promise<T> {
+  const draw = randomOf(seed, 'ids');
+  const hex = (digits: number) =>
+    Array.from({ length: digits / 4 }, () => draw(0x1_00_00).toString(16).padStart(4, '0')).join('');
+  drawIdsFrom(() => `${hex(8)}-${hex(4)}-4${hex(4).slice(1)}-8${hex(4).slice(1)}-${hex(12)}`);
+  // No pause because of real time: how long a step takes is nobody's business here.
+  const { now } = performance;
+  performance.now = () => 0;
+  try {
+    return await live();
+  } finally {
+    performance.now = now;
+    drawIdsFrom();
+  }
+}
