@@ -12,7 +12,7 @@ import { type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from '.
 import { mix, mix2, unit } from './random.ts';
 import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
-import { MarkStore, Voyage } from './voyage.ts';
+import { createMarkStore, Voyage } from './voyage.ts';
 
 const SLICE_READINGS = 32_768;
 const SILENT_CHOICES = 28;
@@ -27,7 +27,7 @@ export function createMadeUpSource(options: MadeUpData & { readonly nowMs: () =>
   const vessels = fleetVessels(options);
   const fleet = fleetSeries(vessels, options);
   const byId = new Map(fleet.map((series) => [series.record.timeSeriesId, series]));
-  const marks = new MarkStore();
+  const marks = createMarkStore();
   const voyages = new Map(
     vessels.map(({ identifier, particulars }) => [identifier, new Voyage(particulars, marks)]),
   );
