@@ -95,16 +95,14 @@ export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promis
   return folder;
 }
 
-/** Keeps what is written to it, and to copies of it. */
+/** Keeps what is written to it, and to a copy of it with other settings. */
 export function createScreen(columns?: number) {
-  let text = '';
-  return {
+  const screen = {
     columns,
-    get text() {
-      return text;
-    },
-    write(more: string) {
-      text += more;
+    text: '',
+    write: (more: string) => {
+      screen.text += more;
     },
   };
+  return screen;
 }
