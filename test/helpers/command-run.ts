@@ -97,11 +97,15 @@ export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promis
 
 /** Keeps what is written to it. */
 export function createScreen(columns?: number) {
+  let text = '';
   return {
     columns,
-    text: '',
-    write(more: string) {
-      this.text += more;
+    // A copy of the screen, as a terminal, writes here too.
+    get text() {
+      return text;
+    },
+    write: (more: string) => {
+      text += more;
     },
   };
 }
