@@ -95,17 +95,14 @@ export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promis
   return folder;
 }
 
-/** Keeps what is written to it. */
+/** Keeps what is written to it, and to a copy of it with other settings. */
 export function createScreen(columns?: number) {
-  let text = '';
-  return {
+  const screen = {
     columns,
-    // A copy of the screen, as a terminal, writes here too.
-    get text() {
-      return text;
-    },
+    text: '',
     write: (more: string) => {
-      text += more;
+      screen.text += more;
     },
   };
+  return screen;
 }
