@@ -187,17 +187,6 @@ const SIMPLE: readonly Broken[] = [
     found: ['service/token', 'server-error', /access token.*503/],
   },
   {
-    name: 'a service that asks for fewer requests',
-    faults: ({ family }) => (family === 'metadata' ? { kind: 'status', status: 429 } : undefined),
-    found: ['service/metadata', 'rate-limited', /429/],
-  },
-  {
-    name: 'a redirect',
-    faults: ({ family }) =>
-      family === 'metadata' ? { kind: 'redirect', location: 'https://elsewhere.example/' } : undefined,
-    found: ['service/metadata', 'redirect-refused', /redirects to elsewhere\.example/],
-  },
-  {
     name: 'a read-only folder',
     env: { LAKE_URL: 'file:///sys/vessel-export-lake' },
     found: ['lake/put', 'no-permission', /permission denied.*set LAKE_URL to another one/],
@@ -235,11 +224,6 @@ const SIMPLE: readonly Broken[] = [
       'nothing-selected',
       /selects nothing of IMO9321483; did you mean 'Shaft Power'\?.*second\.yaml/,
     ],
-  },
-  {
-    name: 'a typing error in a domain',
-    jobs: { first: GOOD, second: { ...GOOD, select: ['flta/{vessel}/*'] } },
-    found: ['jobs/second', 'nothing-selected', /did you mean 'flat'/],
   },
   {
     name: 'a vessel that the service does not know',

@@ -5,7 +5,7 @@ import type { ClaimFile, Note, VesselDay } from '../../../src/core/model/index.t
 import { addDays, systemClock } from '../../../src/core/model/index.ts';
 import { settingsHash } from '../../../src/core/plan/settings-hash.ts';
 import { jsonBytes } from '../../../src/lake/json.ts';
-import { claimKey, noteKey, receiptKey } from '../../../src/lake/keys.ts';
+import { claimKey } from '../../../src/lake/keys.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
@@ -248,19 +248,6 @@ test('a reason that several vessel-days share is said once, with the first of th
     `failed: ${VESSEL}/2026-01-05: no space is left (and 1 more of this kind)`,
     `failed: ${VESSEL}/2026-01-07: the service answered 500`,
   ]);
-});
-
-test('files that cannot be read are failed vessel-days, and named', async () => {
-  await writeEveryState();
-  await store.put(receiptKey(dayOf(1)), Buffer.from('{'));
-  await store.put(noteKey(dayOf(5)), Buffer.from('{'));
-  const { days } = JSON.parse((await status({ json: true })).stdout);
-  const cells = days.filter((cell: { code?: string }) => cell.code?.startsWith('damaged-'));
-  expect(cells.map(({ date, code }: { date: string; code: string }) => [date, code])).toEqual([
-    ['2026-01-06', 'damaged-receipt'],
-    ['2026-01-10', 'damaged-file'],
-  ]);
-  expect(cells[0].message).toContain(receiptKey(dayOf(1)));
 });
 
 test('a snapshot that equals the last one is not missing', async () => {

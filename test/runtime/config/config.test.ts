@@ -121,14 +121,6 @@ test('every fault of environment and job files is reported at once, with place, 
   }
 });
 
-test('plain http is for this machine only, unless it is allowed', async () => {
-  const remote = { QUERY_BASE_URL: 'http://api.example.com/t' };
-  expect(faultsOf(() => loadConfig(environment(remote)))).toContain('plain http');
-  expect(loadConfig(environment({ ...remote, QUERY_ALLOW_HTTP: '1' })).jobs).not.toEqual([]);
-  for (const host of ['localhost:8080', '127.0.0.1:1', '[::1]:80'])
-    loadConfig(environment({ QUERY_BASE_URL: `http://${host}/t` }));
-});
-
 test('the secret may come from a file, and is shown nowhere', async () => {
   await using folder = await newTempFolder();
   const dir = folder.path;
@@ -304,12 +296,6 @@ test('statistics always ask for count', async () => {
     'dataset: statistics\nvessels: [IMO9321483]\nselect: ["id/a"]\nwindow: 10m\naggregations: [mean]\n';
   const config = loadConfig(environment({}, writeJobs(dir, { 'statistics.yaml': job })));
   expect(config.jobs[0]).toMatchObject({ aggregations: ['mean', 'count'], windowMicros: 600_000_000 });
-});
-
-test('a job that does not exist is named with those that do', async () => {
-  const config = loadConfig(environment());
-  expect(faultsOf(() => pickJobs(config, ['statistic']))).toContain("no job 'statistic'");
-  expect(pickJobs(config, []).map(({ name }) => name)).toEqual(['measurements', 'metadata', 'statistics']);
 });
 
 test.each([
