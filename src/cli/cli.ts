@@ -22,7 +22,8 @@ import { openScreen, paint, type Screen, writeLines, writeText } from './termina
 export async function main(argv: readonly string[]): Promise<void> {
   const own = isLongRunning(argv) && process.stderr.isTTY !== true ? openOwnStderr() : undefined;
   const stop = new AbortController();
-  const say = own === undefined ? sayPlainly : (text: string) => own.log.info({}, text);
+  const say = (text: string) =>
+    own === undefined ? process.stderr.write(`\n${text}\n`) : own.log.info({}, text);
   const signals = catchSignals((signal) => {
     if (stop.signal.aborted) endBy(signal, signals.release);
     say('stopping; once more to stop at once');
@@ -50,10 +51,6 @@ export async function main(argv: readonly string[]): Promise<void> {
   // The end waits for file system calls that hang: a signal must still end it.
   signals.release();
   process.exit(lost.code ?? code);
-}
-
-function sayPlainly(text: string): void {
-  process.stderr.write(`\n${text}\n`);
 }
 
 function isLongRunning(argv: readonly string[]): boolean {

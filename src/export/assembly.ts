@@ -16,7 +16,6 @@ export interface StagesOptions extends DayAttempt {
   readonly onPart: (cursorMicros: Micros) => Promise<void>;
 }
 
-/** What fetching a dataset's time slices works with. */
 export interface FetchOptions<Batch> extends StagesOptions {
   readonly builder: RowGroupBuilder<Batch>;
   /** Seal every row group that is complete. Call after appending. */

@@ -7,7 +7,6 @@ import type { ResumePoint } from './resume.ts';
 import { judgeSeries } from './series-checks.ts';
 import type { SourceAnswers } from './source-answers.ts';
 
-/** What an attempt is begun with. */
 export interface AttemptStart extends ClaimedDay {
   readonly resume?: ResumePoint | undefined;
   readonly answers: SourceAnswers;

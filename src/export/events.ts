@@ -55,7 +55,6 @@ export type ExportEvent =
   /** These will be worked on. */
   | { readonly kind: 'planned'; readonly days: readonly VesselDay[] }
   | { readonly kind: 'day-result'; readonly result: DayResult }
-  /** A vessel that discovery did not settle. */
   | { readonly kind: 'vessel-trouble'; readonly job: string; readonly trouble: VesselTrouble };
 
 export type OnExportEvent = (event: ExportEvent) => void;

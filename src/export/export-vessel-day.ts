@@ -188,7 +188,6 @@ async function exportReadings(
 /** A clean start, with the source asked again, may cure these. */
 const CURED_BY_CLEAN_START = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
 
-/** Leave the lake as the next attempt needs it. */
 async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Promise<void> {
   if (error instanceof FencedError) return claim.abandon();
   try {

@@ -24,11 +24,9 @@ import type { QueryClient } from '../source/fetch/client.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnExportEvent } from './events.ts';
 
-/** What a vessel-day's export needs of the world. */
 export interface ExportPorts {
   readonly store: ObjectStore;
   readonly layout: LakeLayout;
-  /** The tables of a delta lake. */
   readonly tables: LakeTables;
   readonly lastPublished: LastPublished;
   /** Absent: nothing is left for the ledger's index. */
@@ -42,7 +40,6 @@ export interface ExportPorts {
   readonly self: ProcessId;
   /** Makes unique ids `[A-Za-z0-9-]+` for uploads. */
   readonly nonce: () => string;
-  /** Version of the API that the client asks for. */
   readonly apiVersion: ApiVersion;
   /** Version of vessel-export, for receipts. */
   readonly version: string;
@@ -56,7 +53,6 @@ export interface ExportPorts {
   readonly onStep: OnStep;
 }
 
-/** One vessel-day to export, and how. */
 export interface ExportTask {
   readonly job: Job;
   readonly day: VesselDay;
@@ -82,7 +78,6 @@ export interface ExportTask {
   readonly onEvent?: OnExportEvent;
 }
 
-/** A vessel-day that is claimed. */
 export interface ClaimedDay {
   readonly ports: ExportPorts;
   readonly task: ExportTask;

@@ -13,7 +13,6 @@ import { resolveSeries } from '../source/series.ts';
 import type { UploadRef } from '../store/store.ts';
 import type { ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
-/** An adopted upload and what it holds. */
 export interface ResumePoint {
   readonly checkpoint: OpenCheckpoint;
   readonly upload: UploadRef;

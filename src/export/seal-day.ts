@@ -59,7 +59,6 @@ export function publishDay(
   return ports.tracing.span('publish', attributes, () => publishSealed(told, claim, sealed, { isInherited }));
 }
 
-/** Where the day goes: part of a sealed day. */
 type Destination = Pick<SealedDay, 'upload' | 'parts' | 'table'>;
 
 interface Finished extends Destination {
@@ -126,7 +125,6 @@ async function isUnchanged(
 interface DraftFacts extends Pick<Receipt, 'rows' | 'proof' | 'source'> {
   readonly remark: Receipt['remark'];
   readonly warnings: Receipt['warnings'];
-  /** The selection. */
   readonly series: Pick<ResolvedSeries, 'idOf' | 'unmatched'>;
   /** Undefined for metadata, whose rows are not readings. */
   readonly counts: DayCounts | undefined;

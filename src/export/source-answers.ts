@@ -22,7 +22,6 @@ import { askDayCounts } from '../source/counts.ts';
 import { resolveSeries } from '../source/series.ts';
 import type { AskedDay, ExportPorts, ExportTask } from './ports.ts';
 
-/** The source's counts, and when they were asked. */
 export interface SourceCounts {
   readonly counts: DayCounts;
   readonly askedAt: string;
@@ -49,7 +48,6 @@ export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSig
   for (const answer of [series, counts]) answer.catch(() => {});
   return {
     ...{ context, startedAt, series, counts },
-    /** Ends what is still being asked. */
     stop: () => stopped.abort(NO_LONGER),
   };
 }

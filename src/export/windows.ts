@@ -21,7 +21,6 @@ import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts
 type WindowsOptions = FetchOptions<readonly StatisticsRow[]>;
 type MergedRow = Omit<StatisticsRow, 'values'> & { readonly values: Map<string, string> };
 
-/** The stages of statistics. */
 export function openWindows(options: StagesOptions) {
   const { context, series, ports } = options;
   const builder = createStatisticsRowGroups({
@@ -140,10 +139,8 @@ function merge(merged: Map<string, MergedRow>, row: StatisticsRow, day: VesselDa
   }
 }
 
-/** A value that was asked for and is not there. */
 interface MissingValue {
   readonly id: string;
-  /** Start of the window. */
   readonly timestampMicros: Micros;
   readonly aggregation: Aggregation;
 }

@@ -114,7 +114,6 @@ async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string
   );
 }
 
-/** The vessel's newest receipt, where it warns of anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
   const warnings = new Warnings();

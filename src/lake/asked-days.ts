@@ -32,7 +32,6 @@ interface AskedPorts {
 }
 
 interface AskedRange extends DayRange {
-  /** Is this vessel-day of the range published? */
   readonly isPublished: (day: Pick<VesselDay, 'vessel' | 'date'>) => boolean;
   /** True: these are the vessels that the job exports now, as the service lists them. */
   readonly isCurrent?: boolean;

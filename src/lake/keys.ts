@@ -21,7 +21,6 @@ export const LAKE_KEY = '_lake.json';
 
 export const BACKFILL_PREFIX = '_backfills/';
 
-/** What a fleet has told of its troubles. */
 export const NOTICES_KEY = '_notices/told.json';
 
 const JOB = `(?<job>${inside(JOB_NAME)})`;
@@ -78,7 +77,6 @@ export function tableFileKey(day: VesselDay, unique: string): string {
 export const receiptKey = (day: VesselDay) => `${about('receipt', day)}.json`;
 export const detailKey = (day: VesselDay) => `${about('detail', day)}.json.gz`;
 export const noteKey = (day: VesselDay) => `${about('note', day)}.json`;
-/** That the snapshot of a day was taken. */
 export const captureKey = (day: VesselDay) => `${about('capture', day)}.json`;
 
 export function claimKey(day: VesselDay, epoch: number): string {
@@ -99,12 +97,10 @@ export function indexPrefix(job: string, month: string): string {
   return `_index/${job}/${month}`;
 }
 
-/** Since when a job is run without dates. */
 export function regularRunsKey(job: string): string {
   return `_asked/${job}.json`;
 }
 
-/** What somebody has accepted of a vessel. */
 export function acceptedKey(job: string, vessel: string): string {
   return `_accepted/${job}/vessel=${vessel}.json`;
 }

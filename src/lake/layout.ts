@@ -26,7 +26,6 @@ import {
 /** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;
 
-/** What a process that exports knows of its lake. */
 export type LakeLayout = ReturnType<typeof createLakeLayout>;
 
 interface LayoutOptions {

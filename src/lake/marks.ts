@@ -11,10 +11,8 @@ import { jsonBytes, unlessDamaged } from './json.ts';
 import { captureKey, keyPrefix, parseCaptureKey, regularRunsKey } from './keys.ts';
 import { REGULAR_RUNS_FILE, readFile } from './shapes.ts';
 
-/** Dates by vessel, ascending. */
 type SnapshotDates = ReadonlyMap<string, readonly string[]>;
 
-/** Throws what the store throws. */
 export async function readSnapshotDates(
   store: Pick<ObjectStore, 'list'>,
   job: string,

@@ -16,7 +16,6 @@ import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
 import { ACCEPTANCE_FILE, readFile } from './shapes.ts';
 
-/** Somebody has said that what is warned of a vessel is right. */
 interface Acceptance {
   readonly acceptedVersion: 1;
   readonly job: string;
@@ -83,7 +82,6 @@ type WarnedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'selectedSeries' 
   readonly started: Moment;
 };
 
-/** What is warned of at the newest vessel-day of a vessel. */
 export interface OpenWarnings {
   readonly day: VesselDay;
   readonly warnings: readonly Warning[];

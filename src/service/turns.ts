@@ -1,7 +1,6 @@
 /**
- * How answers share the event loop. An answer may take seconds of the processor, in which nobody else is answered. So its
- * work asks, every few hundred rows, whether the turn is over (`isDue`), and then waits for the next (`pause`). A turn is
- * one round of the loop: after it sockets are read and small requests answered, and then the one that waited longest goes on.
+ * How answers share the event loop, for one may take seconds of the processor. Its work asks, every few hundred rows, whether its turn is over (`isDue`),
+ * and then waits for the next (`pause`): a round of the loop, in which sockets are read, small requests answered, and who waited longest goes on.
  */
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../core/errors.ts';

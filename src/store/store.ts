@@ -134,7 +134,6 @@ export interface ObjectStore {
   /** What the store can, as it has shown itself. Asked once; S3 needs a few requests for it. */
   capabilities(): Promise<StoreCapabilities>;
 
-  /** Release sockets and handles. */
   close(): Promise<void>;
 }
 
@@ -151,7 +150,6 @@ interface StoreCapabilities {
   readonly conditionalComplete: boolean;
 }
 
-/** An object as a list shows it. */
 export interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;

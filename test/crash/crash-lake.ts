@@ -1,7 +1,6 @@
 /** A service, lakes, and export processes that can be made to die: what the crash tests work with. */
 
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import type { ObjectStore } from '../../src/store/store.ts';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
+import { startProgram } from '../helpers/run.ts';
 import { replayTable } from '../helpers/table.ts';
 import { newMemoryFolder } from '../helpers/temp.ts';
 import type { CrashPlan } from './child.ts';
@@ -87,7 +87,6 @@ export async function openCrashBench(
       ...plan,
     };
     return startChild({
-      ...process.env,
       ...COMPILE_CACHE,
       ...lake.env,
       QUERY_BASE_URL: service.baseUrl,
@@ -115,23 +114,13 @@ export async function openCrashBench(
   };
 }
 
-function startChild(env: NodeJS.ProcessEnv): RunningExport {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.ts')], {
+function startChild(env: Readonly<Record<string, string>>): RunningExport {
+  const { process: child, ended } = startProgram(
+    [process.execPath, join(import.meta.dirname, 'child.ts')],
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    output += chunk;
-  });
-  const ended = new Promise<ExportEnd>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code, signal, output }));
-  });
-  return { process: child, ended };
+  );
+  const end = ended.then(({ code, signal, stdout, stderr }) => ({ code, signal, output: stdout + stderr }));
+  return { process: child, ended: end };
 }
 
 /** Bytes of the published day as a reader finds it, or undefined. */

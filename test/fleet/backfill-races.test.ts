@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import {
   changeBackfill,
@@ -14,15 +13,12 @@ import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillId, endBackfill, listBackfills, removeBackfill } from '../../src/lake/backfills.ts';
-import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
-import { redisForTests } from '../helpers/redis.ts';
+import { queueRedisForTests } from '../helpers/redis.ts';
 import { JOB, openPlanningBench, type PlanningBench } from './planning-bench.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 
 const { schedule: _, reconcile: _reconcile, ...rest } = JOB;
 /** Only its backfills are planned. */
@@ -42,10 +38,6 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
     bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T12:00:00Z'));
   });
   afterEach(() => bench[Symbol.asyncDispose]());
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
-  });
 
   /** A fleet to whose lake something happens once a definition was read, and before anything is made of that. */
   function fleetWhere(happens: () => Promise<unknown>): Fleet {

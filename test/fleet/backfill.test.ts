@@ -1,25 +1,19 @@
 import { UnrecoverableError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfills.ts';
 import { MAX_WAITING } from '../../src/fleet/fill-queue.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
-import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { type Backfill, backfillId, listBackfills } from '../../src/lake/backfills.ts';
 import { readNote, writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { LedgerView } from '../../src/lake/ledger/ledger-view.ts';
-import { openRedis } from '../../src/redis/connection.ts';
-import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import { longName } from '../helpers/hostile-text.ts';
-import { redisForTests } from '../helpers/redis.ts';
-import { JOB, openPlanningBench, type PlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
+import { queueRedisForTests } from '../helpers/redis.ts';
+import { JOB, openPlanningBench, type PlanningBench, VESSELS } from './planning-bench.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 const never = new AbortController().signal;
 
 const { schedule: _, ...UNSCHEDULED } = JOB;
@@ -49,10 +43,6 @@ describe.skipIf(server === undefined)('a backfill', () => {
     bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T12:00:00Z'));
   });
   afterEach(() => bench[Symbol.asyncDispose]());
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
-  });
 
   const dayOf = (vessel: string, date: string) => ({ job: JOB.name, vessel, date });
 
@@ -69,10 +59,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
       troubles: [],
     });
     expect((await bench.waiting())[0]).toContain('2025-03-01');
-    for (const day of await bench.waiting()) {
-      const [vessel, date] = day.split('/') as [string, string];
-      await bench.workOn(dayOf(vessel, date));
-    }
+    await bench.workOff();
     expect(await driver.step(never)).toMatchObject({ due: 6, done: 6, queued: 0, finished: true });
   });
 
@@ -113,30 +100,21 @@ describe.skipIf(server === undefined)('a backfill', () => {
 
   test('the scheduler goes on with one whose Redis was flushed', async () => {
     await defineBackfill(bench.store, BACKFILL);
-    const state = createScheduleState(redis, bench.prefix, 'a');
-    const scheduler = createScheduler({
-      ...bench.planning,
-      jobs: [UNSCHEDULED],
-      state: withoutLookBacks(state, bench.clock),
-    });
+    const scheduler = bench.newScheduler({ jobs: [UNSCHEDULED] });
     await scheduler.look(never);
     expect(await bench.waiting()).toHaveLength(6);
     await bench.workOn(dayOf(VESSELS[0]!, '2025-03-01'));
     for (const key of await redis.keys(`${bench.prefix}:*`)) await redis.del(key);
     await scheduler.look(never);
     expect(await bench.waiting()).toHaveLength(5);
-    for (const day of await bench.waiting()) {
-      const [vessel, date] = day.split('/') as [string, string];
-      await bench.workOn(dayOf(vessel, date));
-    }
+    await bench.workOff();
     await scheduler.look(never);
     expect(await listBackfills(bench.store)).toEqual([]);
   });
 
   test('what has failed in it and left no note is noted before it goes: after that nobody asks for it any more', async () => {
     await defineBackfill(bench.store, BACKFILL);
-    const state = withoutLookBacks(createScheduleState(redis, bench.prefix, 'a'), bench.clock);
-    const scheduler = createScheduler({ ...bench.planning, jobs: [UNSCHEDULED], state });
+    const scheduler = bench.newScheduler({ jobs: [UNSCHEDULED] });
     await scheduler.look(never);
     const [published, noted, unnoted] = ['2025-03-01', '2025-03-02', '2025-03-03'].map((date) =>
       dayOf(VESSELS[0]!, date),
@@ -147,14 +125,8 @@ describe.skipIf(server === undefined)('a backfill', () => {
     await new Promise<void>((resolve) => worker.on('failed', () => --left === 0 && resolve()));
     await worker.close();
     const at = '2026-01-10T12:00:00.000Z';
-    const note = {
-      noteVersion: 1,
-      ...noted,
-      state: 'failed',
-      code: 'bad-field',
-      message: 'its own',
-      at,
-    } as const;
+    const own = { state: 'failed', code: 'bad-field', message: 'its own' } as const;
+    const note = { noteVersion: 1, ...noted, ...own, at } as const;
     await writeNote(bench.store, note);
     await bench.finish(published);
     await scheduler.look(never);
@@ -179,8 +151,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     await bench.store.put('_backfills/NO id of ours.json', Buffer.from('{}'));
     const said: string[] = [];
     const log = { ...silentLog, error: (_fields: object, message: string) => void said.push(message) };
-    const state = withoutLookBacks(createScheduleState(redis, bench.prefix, 'a'), bench.clock);
-    const scheduler = createScheduler({ ...bench.planning, log, jobs: [UNSCHEDULED], state });
+    const scheduler = bench.newScheduler({ log, jobs: [UNSCHEDULED] });
     await scheduler.look(never);
     await scheduler.look(never);
     expect(await bench.waiting()).toHaveLength(6);
@@ -197,8 +168,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     await createBackfillDriver(bench.planning, BACKFILL, JOB).step(never);
     await bench.queue.add([{ ...dayOf(VESSELS[0]!, '2026-01-09'), kind: 'nightly' }]);
     expect(await withdrawBackfill(bench.queue, BACKFILL)).toBe(6);
-    const state = createScheduleState(redis, bench.prefix, 'a');
-    await createScheduler({ ...bench.planning, jobs: [], state }).look(never);
+    await bench.newScheduler({ jobs: [] }).look(never);
     expect(await bench.waiting()).toEqual(['IMO9000001/2026-01-09']);
     expect(await listBackfills(bench.store)).toHaveLength(1);
   });
@@ -223,10 +193,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     const { said, ended } = follow();
     await bench.clock.untilSleeping();
     expect(said.join('')).toContain('no worker is connected');
-    for (const day of await bench.waiting()) {
-      const [vessel, date] = day.split('/') as [string, string];
-      await bench.workOn(dayOf(vessel, date));
-    }
+    await bench.workOff();
     await bench.clock.advance(1_000);
     expect(await ended).toMatchObject({ state: 'covered', progress: { done: 6 } });
     expect(await listBackfills(bench.store)).toEqual([]);

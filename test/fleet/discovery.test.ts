@@ -1,5 +1,3 @@
-/** What the scheduler makes of a service that names no vessel, or fewer than the ledger knows. */
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
 import { createBackfillDriver } from '../../src/fleet/backfills.ts';
@@ -8,18 +6,15 @@ import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { type Backfill, backfillId, endBackfill, listBackfills } from '../../src/lake/backfills.ts';
-import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
-import { redisForTests } from '../helpers/redis.ts';
+import { queueRedisForTests } from '../helpers/redis.ts';
 import { OTHER_VESSEL, QUICK_LIMITS, startTestService, type TestService, VESSEL } from '../helpers/run.ts';
 import { clientOf } from '../source/fetch/listener.ts';
 import { JOB, openPlanningBench, type PlanningBench, withoutLookBacks } from './planning-bench.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 const never = new AbortController().signal;
 const DISCOVERED: Job = { ...JOB, vessels: { discover: 'flat/*/*' } };
 const { schedule: _, ...UNSCHEDULED } = DISCOVERED;
@@ -58,11 +53,7 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
     planning = { ...bench.planning, ports: { ...bench.planning.ports, client }, onEvent };
     return () => bench[Symbol.asyncDispose]();
   });
-  afterAll(async () => {
-    await service.close();
-    await connection!.close();
-    await server!.stop();
-  });
+  afterAll(() => service.close());
 
   const ill = (fault: Fault) => {
     service.faults = ({ family }) => (family === 'metadata' ? fault : undefined);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { FatalError } from '../../src/core/errors.ts';
 import { createHoldWatch } from '../../src/fleet/hold-watch.ts';
 import type { Hold, QueueHold } from '../../src/fleet/queue/hold.ts';
@@ -55,16 +55,18 @@ function openProcess(host: string, port: QueueHold, accepted: () => boolean) {
     probeMs: [2_000, 8_000],
   });
   const ended = watch.watch(stop.signal);
+  const end = async () => {
+    stop.abort();
+    await ended;
+  };
+  onTestFinished(end);
   return {
     watch,
     clock,
     said,
     did,
     probes: () => probes,
-    async end() {
-      stop.abort();
-      await ended;
-    },
+    end,
   };
 }
 
@@ -77,8 +79,6 @@ test('the fault is said once, by the first who meets it', async () => {
   const errors = [...one!.said, ...other!.said].filter((line) => line.startsWith('ERROR'));
   expect(errors).toEqual(['ERROR the queue is on hold, no vessel-day is lost: the credentials were refused']);
   expect([one!.did, other!.did]).toEqual([['pause'], ['pause']]);
-  await one!.end();
-  await other!.end();
 });
 
 test('the one who refused probes at growing distances', async () => {
@@ -92,7 +92,6 @@ test('the one who refused probes at growing distances', async () => {
     if (one.probes() > before) at.push(second);
   }
   expect(at).toEqual([2, 6, 14, 22, 30, 38]);
-  await one.end();
 });
 
 test('a process whose credentials are accepted lets the queue go on; the refused one stays quiet', async () => {
@@ -107,8 +106,6 @@ test('a process whose credentials are accepted lets the queue go on; the refused
   await old.clock.advance(60_000);
   expect(old.did).toEqual(['pause']);
   expect(old.watch.code).toBe('credentials-refused');
-  await old.end();
-  await fresh.end();
 });
 
 test('the one who was refused works again once it is accepted', async () => {
@@ -122,7 +119,6 @@ test('the one who was refused works again once it is accepted', async () => {
   await one.clock.advance(8_000);
   expect(one.did).toEqual(['pause', 'resume']);
   expect([shared.hold, one.watch.code]).toEqual([undefined, undefined]);
-  await one.end();
 });
 
 test('a queue that is not on hold is not probed', async () => {
@@ -130,7 +126,6 @@ test('a queue that is not on hold is not probed', async () => {
   const one = openProcess('a', port, () => true);
   await one.clock.advance(60_000);
   expect(one.probes()).toBe(0);
-  await one.end();
 });
 
 test("a fault that the probe does not meet is the vessel-day's own: nothing stops", async () => {
@@ -145,7 +140,6 @@ test("a fault that the probe does not meet is the vessel-day's own: nothing stop
     undefined,
     undefined,
   ]);
-  await one.end();
 });
 
 test('a fault during the stop goes back without a hold', async () => {
@@ -170,7 +164,6 @@ test('lifted by hand, who was refused tries at once, and if the fault lasts it i
   expect(shared.hold).toMatchObject({ code: 'credentials-refused', host: 'a' });
   await one.clock.advance(60_000);
   expect(one.did).toEqual(['pause', 'resume', 'pause']);
-  await one.end();
 });
 
 test('a queue that is not on hold is not lifted by hand: who keeps quiet goes on doing so', async () => {
@@ -182,7 +175,6 @@ test('a queue that is not on hold is not lifted by hand: who keeps quiet goes on
   expect(await port.lift({ byHand: true })).toBe(false);
   await old.clock.advance(60_000);
   expect(old.did).toEqual(['pause']);
-  await old.end();
 });
 
 test('a queue that is paused without a reason is said once, not probed, and makes its workers unready', async () => {
@@ -195,5 +187,4 @@ test('a queue that is paused without a reason is said once, not probed, and make
   shared.hold = undefined;
   await one.clock.advance(1_000);
   expect(one.watch.code).toBeUndefined();
-  await one.end();
 });

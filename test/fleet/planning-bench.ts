@@ -7,8 +7,9 @@ import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { type BullVesselDays, openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { createScheduler, type Scheduler, type SchedulerOptions } from '../../src/fleet/scheduler.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
-import type { ScheduleState } from '../../src/redis/schedule-state.ts';
+import { createScheduleState, type ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
@@ -54,6 +55,10 @@ export interface PlanningBench extends AsyncDisposable {
   waiting(): Promise<string[]>;
   /** Take a vessel-day from the queue as a worker would, and finish it. */
   workOn(day: VesselDay): Promise<void>;
+  /** The same with all that wait. */
+  workOff(): Promise<void>;
+  /** Another scheduler, without look-backs. */
+  newScheduler(more?: Partial<SchedulerOptions>): Scheduler;
 }
 
 export async function openPlanningBench(
@@ -70,29 +75,32 @@ export async function openPlanningBench(
   const finish: PlanningBench['finish'] = async (day, hash = settingsHash(JOB, '2026-09-10')) => {
     await writeReceipt(store, makeReceipt(day, { settingsHash: hash }));
   };
+  const planning: PlanningPorts = {
+    ...{ ports, queue, ledger: createLedgerView(store), log: silentLog },
+    onEvent: (event) => {
+      if (event.kind === 'missing') missing.set(event.job, [event.missing, event.oldest]);
+    },
+  };
+  const waiting = async () => {
+    const jobs = await queue.bull.getJobs(['waiting', 'prioritized'], 0, -1, true);
+    return jobs.map(({ data }) => `${data.vessel}/${data.date}`);
+  };
+  const workOn = async (day: VesselDay) => {
+    await finish(day);
+    await queue.remove(day);
+  };
+  let schedulers = 0;
   return {
-    clock,
-    store,
-    queue,
-    prefix,
-    missing,
-    planning: {
-      ports,
-      queue,
-      ledger: createLedgerView(store),
-      log: silentLog,
-      onEvent: (event) => {
-        if (event.kind === 'missing') missing.set(event.job, [event.missing, event.oldest]);
-      },
+    ...{ clock, store, queue, prefix, missing, planning, finish, waiting, workOn },
+    async workOff() {
+      for (const text of await waiting()) {
+        const [vessel, date] = text.split('/') as [string, string];
+        await workOn({ job: JOB.name, vessel, date });
+      }
     },
-    finish,
-    async waiting() {
-      const jobs = await queue.bull.getJobs(['waiting', 'prioritized'], 0, -1, true);
-      return jobs.map(({ data }) => `${data.vessel}/${data.date}`);
-    },
-    async workOn(day) {
-      await finish(day);
-      await queue.remove(day);
+    newScheduler(more) {
+      const state = createScheduleState(redis, prefix, `scheduler ${schedulers++}`);
+      return createScheduler({ ...planning, jobs: [JOB], state: withoutLookBacks(state, clock), ...more });
     },
     async [Symbol.asyncDispose]() {
       await store.close();

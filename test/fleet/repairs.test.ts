@@ -1,7 +1,6 @@
 /** Repairs of a look-back on a real queue and lake: bounded, once, and only what is still as it was compared. */
 import { UnrecoverableError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportTask } from '../../src/export/ports.ts';
@@ -9,13 +8,10 @@ import { MAX_WAITING, type QueuedRepair, queueRepairs } from '../../src/fleet/fi
 import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
 import { acceptSelect } from '../../src/lake/accept.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { openRedis } from '../../src/redis/connection.ts';
-import { redisForTests } from '../helpers/redis.ts';
+import { queueRedisForTests } from '../helpers/redis.ts';
 import { JOB, openPlanningBench, type PlanningBench } from './planning-bench.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 
 describe.skipIf(server === undefined)('repairs', () => {
   let bench: PlanningBench;
@@ -24,10 +20,6 @@ describe.skipIf(server === undefined)('repairs', () => {
     bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T08:00:00Z'));
   });
   afterEach(() => bench[Symbol.asyncDispose]());
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
-  });
 
   const dayOf = (n: number): VesselDay => ({
     job: JOB.name,

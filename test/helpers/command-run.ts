@@ -95,13 +95,14 @@ export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promis
   return folder;
 }
 
-/** Keeps what is written to it. */
+/** Keeps what is written to it, and to a copy of it with other settings. */
 export function createScreen(columns?: number) {
-  return {
+  const screen = {
     columns,
     text: '',
-    write(more: string) {
-      this.text += more;
+    write: (more: string) => {
+      screen.text += more;
     },
   };
+  return screen;
 }

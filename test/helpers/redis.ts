@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { afterAll } from 'vitest';
 import { sharedLimitNames } from '../../src/app.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { composeServices, secretOf } from './compose-file.ts';
 import { startContainer } from './docker.ts';
 import { refusingPort } from './ports.ts';
@@ -43,6 +45,17 @@ export async function redisForTests(): Promise<TestRedis | undefined> {
     return withPrefixes(own.url, own.stop);
   }
   return unavailable();
+}
+
+/** And a connection to it, also for queues: all of it ends with the file. */
+export async function queueRedisForTests() {
+  const server = await redisForTests();
+  const connection = server && (await openRedis(server.url));
+  afterAll(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+  return { server, connection, redis: connection?.openForQueue() as Redis };
 }
 
 /** A Redis of one's own, to be restarted, flushed or stopped in the middle. */

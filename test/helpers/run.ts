@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import type { AppOverrides } from '../../src/app.ts';
 import type { RunOptions } from '../../src/cli/commands/run.ts';
 import { runCommand } from '../../src/cli/commands/run.ts';
@@ -66,6 +66,13 @@ export async function serviceForTests(options: TestServiceOptions = {}): Promise
     service.faults = undefined;
   });
   afterAll(() => service.close());
+  return service;
+}
+
+/** A service of one test, with which it ends. */
+export async function serviceOfTest(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService(options);
+  onTestFinished(() => service.close());
   return service;
 }
 

@@ -88,18 +88,15 @@ const BIN = resolve(import.meta.dirname, '../../src/bin.js');
 /** A log that grows without end must not take this process down: its last part is kept. */
 const MAX_LOG_CHARS = 4 * 1024 * 1024;
 
-export interface StartedCommand {
-  readonly process: Measured;
-  /** The first that it wrote to stdout. */
-  readonly said: string;
-  log(): string;
-}
-
-/** Starts a command that serves, as a user does; resolves when it listens. Whatever ends this process ends it too. */
-export async function startCommand(
+/**
+ * Starts a command that serves, as a user does; resolves with what `open` makes of it once it listens: `said` is what it wrote
+ * to stdout. Whatever ends this process ends it too.
+ */
+export async function startCommand<T>(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<StartedCommand> {
+  open: (process: Measured, said: string, log: () => string) => Promise<T>,
+): Promise<T> {
   const child = spawn(process.execPath, [BIN, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -115,5 +112,11 @@ export async function startCommand(
     once(child.stdout, 'data'),
     once(child, 'exit').then(() => Promise.reject(new Error(`${args[0]} did not start: ${log}`))),
   ])) as [Buffer];
-  return { process: measure(child), said: said.toString('utf8').trim(), log: () => log };
+  const measured = measure(child);
+  try {
+    return await open(measured, said.toString('utf8').trim(), () => log);
+  } catch (error) {
+    await measured.end(0);
+    throw error;
+  }
 }

@@ -13,7 +13,7 @@ import {
   newLake,
   runExport,
   serviceForTests,
-  startTestService,
+  serviceOfTest,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -89,13 +89,9 @@ test('windows of statistics go on as well', async () => {
 });
 
 test('a service whose ranges include their end: exact, whether it goes on or not', async () => {
-  const inclusive = await startTestService({ readingsPerDay: 14_000, toInclusive: true });
-  try {
-    const timestampMicros = await stopHalfWay(FEW_SERIES, inclusive);
-    inclusive.overlay.addReadings(series, [{ timestampMicros, valueText: '1' }]);
-    await goOn(FEW_SERIES, inclusive);
-    await expectExactDay(inclusive, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
-  } finally {
-    await inclusive.close();
-  }
+  const inclusive = await serviceOfTest({ readingsPerDay: 14_000, toInclusive: true });
+  const timestampMicros = await stopHalfWay(FEW_SERIES, inclusive);
+  inclusive.overlay.addReadings(series, [{ timestampMicros, valueText: '1' }]);
+  await goOn(FEW_SERIES, inclusive);
+  await expectExactDay(inclusive, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
 });

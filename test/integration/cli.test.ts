@@ -3,8 +3,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { detailKey, objectKey } from '../../src/lake/keys.ts';
-
 import {
   acceptService,
   expectExactDay,
@@ -384,19 +382,6 @@ test('run exports and says so; again, nothing is asked and nothing is done', asy
   expect(await lakeFiles(lake.dir)).toEqual(files);
 });
 
-test('run --force exports an unchanged day again, to the same bytes', async () => {
-  await using lake = await newLake();
-  expect((await callCli(['run', ...ONE_DAY], envFor(lake))).code).toBe(0);
-  const [files, receipt] = [await lakeFiles(lake.dir), await receiptOf(lake.dir, DAY)];
-  const before = service.requests.length;
-  const again = await callCli(['run', ...ONE_DAY, '--force'], envFor(lake));
-  expect(again.stdout).toMatch(/^1 vessel-days?: 1 published /);
-  expect(service.requests.slice(before).some(({ family }) => family === 'measurements')).toBe(true);
-  const now = await lakeFiles(lake.dir);
-  for (const keyOf of [objectKey, detailKey]) expect(now.get(keyOf(DAY))).toEqual(files.get(keyOf(DAY)));
-  expect((await receiptOf(lake.dir, DAY))!.epoch).toBe(receipt!.epoch + 1);
-});
-
 test('where vessels are discovered, the second run asks for nothing else', async () => {
   await using lake = await newLake();
   const jobs = await writeJobs({ measurements: { ...FEW_SERIES, vessels: { discover: 'flat/*/*' } } });
@@ -427,21 +412,6 @@ test('run exits with 1 when a vessel-day fails, and exports the others', async (
   expect(stderr).toContain('failed: measurements/IMO1234567/2026-01-05');
   expect(stderr).toContain(`check 'select' in ${join(jobsDir, 'measurements.yaml')}`);
   expect(await receiptOf(lake.dir, DAY)).toBeDefined();
-});
-
-test('a day that is not due yet is said to be so', async () => {
-  await using lake = await newLake();
-  const jobs = await writeJobs({
-    measurements: { ...FEW_SERIES, schedule: { cron: '0 6 * * *', settle: '6h' } },
-  });
-  try {
-    const args = ['run', '--from', '2198-01-01', '--to', '2198-01-03'];
-    const { code, stdout } = await callCli(args, envFor(lake, jobs));
-    expect(code).toBe(0);
-    expect(stdout).toContain('2 not due');
-  } finally {
-    await rm(jobs, { recursive: true });
-  }
 });
 
 test('a lake that cannot be written ends the run with 1 and a reason', async () => {

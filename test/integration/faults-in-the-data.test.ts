@@ -21,6 +21,7 @@ import {
   newLake,
   runExport,
   serviceForTests,
+  serviceOfTest,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -62,24 +63,20 @@ test('a service that drops readings publishes nothing, and replaces nothing by f
 });
 
 test('readings that arrive behind us while we fetch: the day starts clean', async () => {
-  const growing = await startTestService({ readingsPerDay: 28_000 });
+  const growing = await serviceOfTest({ readingsPerDay: 28_000 });
   await using lake = await newLake();
-  try {
-    let slices = 0;
-    growing.faults = ({ family }) => {
-      if (family === 'measurements' && ++slices === 4)
-        growing.overlay.addReadings(
-          series,
-          [5, 23 * MICROS_PER_HOUR].map((micros) => ({ timestampMicros: MIDNIGHT + micros, valueText: '7' })),
-        );
-      return undefined;
-    };
-    const { stderr } = await mustExport({ service: growing, lakeUrl: lake.url, overrides: SMALL });
-    expect(stderr).toContain('starting clean');
-    await expectExactDay(growing, { ...EXACT, lakeDir: lake.dir });
-  } finally {
-    await growing.close();
-  }
+  let slices = 0;
+  growing.faults = ({ family }) => {
+    if (family === 'measurements' && ++slices === 4)
+      growing.overlay.addReadings(
+        series,
+        [5, 23 * MICROS_PER_HOUR].map((micros) => ({ timestampMicros: MIDNIGHT + micros, valueText: '7' })),
+      );
+    return undefined;
+  };
+  const { stderr } = await mustExport({ service: growing, lakeUrl: lake.url, overrides: SMALL });
+  expect(stderr).toContain('starting clean');
+  await expectExactDay(growing, { ...EXACT, lakeDir: lake.dir });
 });
 
 test.for(['measurements', 'statistics'])(

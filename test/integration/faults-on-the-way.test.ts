@@ -29,7 +29,7 @@ import {
   QUICK_LIMITS,
   runExport,
   serviceForTests,
-  startTestService,
+  serviceOfTest,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -105,23 +105,19 @@ test('a token endpoint in trouble', async () => {
 
 test('a service that takes fewer requests at once than our cap', async () => {
   // Every request keeps its place for a while, so that they overlap although both sides share an event loop.
-  const narrow = await startTestService({ readingsPerDay: 28_000, maxConcurrency: 1, latencyMs: 10 });
+  const narrow = await serviceOfTest({ readingsPerDay: 28_000, maxConcurrency: 1, latencyMs: 10 });
   await using lake = await newLake();
-  try {
-    const { results } = await mustExport({
-      service: narrow,
-      lakeUrl: lake.url,
-      args: { to: '2026-01-11' },
-      env: { QUERY_MAX_CONCURRENCY: '8', WORKER_CONCURRENCY: '6' },
-    });
-    expect(results).toHaveLength(6);
-    const day = { ...DAY, date: results[0]!.date };
-    await expectExactDay(narrow, { lakeDir: lake.dir, day, expressions: FEW_EXPRESSIONS });
-    // How many depends on how soon it is asked again; that the limit is lowered, and settles, others test.
-    expect(narrow.requests.some(({ status }) => status === 429)).toBe(true);
-  } finally {
-    await narrow.close();
-  }
+  const { results } = await mustExport({
+    service: narrow,
+    lakeUrl: lake.url,
+    args: { to: '2026-01-11' },
+    env: { QUERY_MAX_CONCURRENCY: '8', WORKER_CONCURRENCY: '6' },
+  });
+  expect(results).toHaveLength(6);
+  const day = { ...DAY, date: results[0]!.date };
+  await expectExactDay(narrow, { lakeDir: lake.dir, day, expressions: FEW_EXPRESSIONS });
+  // How many depends on how soon it is asked again; that the limit is lowered, and settles, others test.
+  expect(narrow.requests.some(({ status }) => status === 429)).toBe(true);
 });
 
 test('every body of every family cut once, anywhere', async () => {
@@ -363,47 +359,39 @@ test('a service that refuses every range fails with its own words and the page',
 
 test('a token that expires in mid-run', async () => {
   let shiftMs = 0;
-  const aging = await startTestService({
+  const aging = await serviceOfTest({
     readingsPerDay: 28_000,
     tokenTtlSeconds: 60,
     clock: { ...systemClock, nowMs: () => Date.now() + shiftMs },
   });
-  try {
-    await expectExactUnder(
-      ({ family, n }) => {
-        // Each third page finds that a minute has passed at the service.
-        if (family === 'measurements' && n % 3 === 0) shiftMs += 61_000;
-        return undefined;
-      },
-      { service: aging },
-    );
-    const tokens = aging.requests.filter(({ family }) => family === 'token').length;
-    expect(tokens).toBeGreaterThan(2);
-    expect(aging.requests.some(({ status }) => status === 401)).toBe(true);
-  } finally {
-    await aging.close();
-  }
+  await expectExactUnder(
+    ({ family, n }) => {
+      // Each third page finds that a minute has passed at the service.
+      if (family === 'measurements' && n % 3 === 0) shiftMs += 61_000;
+      return undefined;
+    },
+    { service: aging },
+  );
+  const tokens = aging.requests.filter(({ family }) => family === 'token').length;
+  expect(tokens).toBeGreaterThan(2);
+  expect(aging.requests.some(({ status }) => status === 401)).toBe(true);
 });
 
 test('tokens that live for less than the wait in the line', async () => {
-  const hasty = await startTestService({ readingsPerDay: 1_000, tokenTtlSeconds: 2 });
+  const hasty = await serviceOfTest({ readingsPerDay: 1_000, tokenTtlSeconds: 2 });
   await using lake = await newLake();
-  try {
-    // The line is longer than two seconds: four vessel-days, one slot, four turns a second.
-    const { results } = await mustExport({
-      service: hasty,
-      lakeUrl: lake.url,
-      args: { to: '2026-01-09' },
-      env: {
-        QUERY_MAX_CONCURRENCY: '1',
-        QUERY_MAX_REQUESTS_PER_MINUTE: '240',
-        WORKER_CONCURRENCY: '8',
-      },
-    });
-    expect(results.filter(({ state }) => state === 'published')).toHaveLength(4);
-  } finally {
-    await hasty.close();
-  }
+  // The line is longer than two seconds: four vessel-days, one slot, four turns a second.
+  const { results } = await mustExport({
+    service: hasty,
+    lakeUrl: lake.url,
+    args: { to: '2026-01-09' },
+    env: {
+      QUERY_MAX_CONCURRENCY: '1',
+      QUERY_MAX_REQUESTS_PER_MINUTE: '240',
+      WORKER_CONCURRENCY: '8',
+    },
+  });
+  expect(results.filter(({ state }) => state === 'published')).toHaveLength(4);
 });
 
 test('tokens that are revoked in mid-run', async () => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
 import type { ClaimFile, Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { systemClock } from '../../src/core/model/index.ts';
@@ -15,12 +15,13 @@ import { findGarbage } from '../../src/lake/upkeep/garbage.ts';
 import { PROBE_PREFIX } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore, UploadRef } from '../../src/store/store.ts';
+import { commandRun } from '../helpers/command-run.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt } from '../helpers/ledger.ts';
-import type { TestLake } from '../helpers/run.ts';
 import { callCli, DATE, newLake, VESSEL, writeJobs } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
-import { awsEnv } from '../helpers/s3-client.ts';
+import type { StorePlace } from '../helpers/store-places.ts';
+import { storePlaces } from '../helpers/store-places.ts';
 
 const s3 = await s3ForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
@@ -31,25 +32,19 @@ const NEXT_WEEK = NOW_MS + 7 * 24 * HOUR_MS;
 /** And a little: a file's time has microseconds, so that it may be later than what the clock says next. */
 const inAnHour = () => Date.now() + 1.1 * HOUR_MS;
 
-interface Place {
-  readonly url: string;
-  readonly env: Record<string, string>;
-  readonly store: ObjectStore;
-}
-
 function json(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
 function claimOf(epoch: number, more: Partial<ClaimFile> = {}): ClaimFile {
   const base = {
-    claimVersion: 1 as const,
+    claimVersion: 1,
     epoch,
     attempt: 'a',
     settingsHash: 'h',
     checkpoint: null,
     sealed: null,
-  };
+  } as const;
   return { ...base, owner: { host: 'elsewhere', pid: 1 }, heartbeatMs: NOW_MS, ...more };
 }
 
@@ -68,55 +63,28 @@ async function upload(store: ObjectStore, day: VesselDay, nonce: string): Promis
 }
 
 /** `gc --json` at a moment: `<state> <kind>: <message>`. */
-async function gc({ url, env }: Place, atMs: number, yes = false): Promise<string[]> {
-  const jobsDir = await writeJobs({ other: { dataset: 'measurements', select: ['flat/{vessel}/*'] } });
-  let text = '';
-  const screen = {
-    write: (more: string) => {
-      text += more;
-    },
-  };
-  const context = {
-    env: { ...env, LAKE_URL: url, JOBS_DIR: jobsDir },
-    stdout: screen,
-    stderr: screen,
-    signal: new AbortController().signal,
-  };
+async function gc(place: Pick<StorePlace, 'url' | 'env'>, atMs: number, yes = false): Promise<string[]> {
+  const jobs = { other: { dataset: 'measurements', select: ['flat/{vessel}/*'] } };
   const clock = { ...systemClock, nowMs: () => atMs };
-  const code = await gcCommand(context, { json: true, yes }, { clock });
-  await rm(jobsDir, { recursive: true });
+  const { code, stdout } = await commandRun({ lakeUrl: place.url, jobs, env: place.env }, (context) =>
+    gcCommand(context, { json: true, yes }, { clock }),
+  );
   expect(code).toBe(0);
-  const { items } = JSON.parse(text) as { items: { state: string; kind: string; message: string }[] };
+  const { items } = JSON.parse(stdout) as { items: { state: string; kind: string; message: string }[] };
   return items.map(({ state, kind, message }) => `${state} ${kind}: ${message}`);
 }
 
-async function localPlace(): Promise<{ place: Place; drop: () => Promise<void> }> {
-  const lake: TestLake = await newLake();
-  const store = await openStore(lake.url, {});
-  return { place: { url: lake.url, env: {}, store }, drop: async () => lake[Symbol.asyncDispose]() };
-}
-
-async function bucketPlace(): Promise<{ place: Place; drop: () => Promise<void> }> {
-  const { bucket, drop } = await s3!.newBucket();
-  const env = awsEnv(s3!);
-  const url = `s3://${bucket}/lake`;
-  return { place: { url, env, store: await openStore(url, env) }, drop };
-}
-
-const PLACES = [['on a local disk', localPlace] as const, ['on S3', bucketPlace] as const];
-
-describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) => {
-  let place: Place;
+describe.each(storePlaces(s3))('%s', (_, open) => {
+  let place: StorePlace;
   let store: ObjectStore;
-  let drop: () => Promise<void>;
 
   beforeEach(async () => {
-    ({ place, drop } = await open());
+    place = await open();
     ({ store } = place);
-  });
-  afterEach(async () => {
-    await store.close();
-    await drop();
+    return async () => {
+      await store.close();
+      await place.drop();
+    };
   });
 
   const uploads = async () => {
@@ -302,7 +270,7 @@ test('temp files of dead writers go, those of living ones stay', async () => {
   const elsewhere = join(dirname(deadTemp), `.x.json.00000000-1-0123456789abcdef.put`);
   await writeFile(elsewhere, 'of another host, two hours ago');
   await utimes(elsewhere, new Date(NOW_MS - 2 * HOUR_MS), new Date(NOW_MS - 2 * HOUR_MS));
-  const place = { url: lake.url, env: {}, store };
+  const place = { url: lake.url, env: {} };
   expect(await gc(place, NOW_MS)).toEqual(Array(2).fill('would-be-removed temp-file: its writer is dead'));
   expect(await gc(place, NOW_MS, true)).toEqual(Array(2).fill('removed temp-file: its writer is dead'));
   expect((await stat(alive.path)).isFile()).toBe(true);

@@ -86,18 +86,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
     });
   }
 
-  test('nothing of a worker that is killed, whose vessel-day another one goes on with', async () => {
-    await bench.look();
-    const stalled = stallNext();
-    const first = startWorker();
-    await stalled;
-    await killWithNight(first);
-    service.faults = undefined;
-    startWorker();
-    await published();
-    await expectSilence(bench);
-  });
-
   test('of a vessel-day with which three workers were killed, until the next firing', {
     timeout: 120_000,
   }, async () => {
@@ -124,21 +112,6 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over failed/measurements']);
-    await expectSilence(bench);
-  });
-
-  test('nothing of a worker that gets SIGTERM and hands its vessel-day back', async () => {
-    await bench.look();
-    const stalled = stallNext();
-    const first = startWorker();
-    await stalled;
-    first.process.kill('SIGTERM');
-    expect((await first.ended).code).toBe(0);
-    expect((await bench.fleet.queue.depth()).waiting).toBe(1);
-    expect(await bench.look()).toEqual([]);
-    service.faults = undefined;
-    startWorker();
-    await published();
     await expectSilence(bench);
   });
 

@@ -12,6 +12,7 @@ import {
   mustExport,
   newLake,
   serviceForTests,
+  serviceOfTest,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -92,16 +93,12 @@ const ODD_VALUES = [
 
 for (const transport of ['ndjson', 'json', 'parquet']) {
   test(`odd values through ${transport}`, async () => {
-    const from = await startTestService({ readingsPerDay: 1_000 });
+    const from = await serviceOfTest({ readingsPerDay: 1_000 });
     // DuckDB, which writes the service's Parquet, keeps one entry for 0.0 and -0.0 in its dictionaries.
     const odd = ODD_VALUES.filter(([text]) => transport !== 'parquet' || text !== '-0.0');
     from.overlay.removeReadings(bare[0]);
-    try {
-      const found = await exportAdded(bare[0]!, atNoon(odd.map(([text]) => text)), { transport, from });
-      expect(found.map(({ value }) => value)).toEqual(odd.map(([text, value]) => value ?? `J${text}`));
-    } finally {
-      await from.close();
-    }
+    const found = await exportAdded(bare[0]!, atNoon(odd.map(([text]) => text)), { transport, from });
+    expect(found.map(({ value }) => value)).toEqual(odd.map(([text, value]) => value ?? `J${text}`));
   });
 }
 
@@ -174,19 +171,15 @@ test('milliseconds of the parquet transport are cut off, not rounded into the ne
 });
 
 test('a whole day of one reading', async () => {
-  const lonely = await startTestService({ readingsPerDay: 1_000 });
-  try {
-    lonely.overlay.removeReadings(undefined);
-    lonely.overlay.addReadings(bare[0]!, [{ timestampMicros: NOON, valueText: '42' }]);
-    await using lake = await newLake();
-    const { results } = await mustExport({
-      service: lonely,
-      lakeUrl: lake.url,
-      jobs: { measurements: MEASUREMENTS },
-    });
-    expect(results).toMatchObject([{ state: 'published', rows: 1 }]);
-    await expectExactDay(lonely, { lakeDir: lake.dir, day: DAY, expressions: [`flat/${VESSEL}/*`] });
-  } finally {
-    await lonely.close();
-  }
+  const lonely = await serviceOfTest({ readingsPerDay: 1_000 });
+  lonely.overlay.removeReadings(undefined);
+  lonely.overlay.addReadings(bare[0]!, [{ timestampMicros: NOON, valueText: '42' }]);
+  await using lake = await newLake();
+  const { results } = await mustExport({
+    service: lonely,
+    lakeUrl: lake.url,
+    jobs: { measurements: MEASUREMENTS },
+  });
+  expect(results).toMatchObject([{ state: 'published', rows: 1 }]);
+  await expectExactDay(lonely, { lakeDir: lake.dir, day: DAY, expressions: [`flat/${VESSEL}/*`] });
 });

@@ -18,6 +18,7 @@ import {
 import { detailKey, LAKE_KEY, noteKey, receiptKey } from '../../src/lake/keys.ts';
 import type { CommandRun } from '../helpers/command-run.ts';
 import { commandRun } from '../helpers/command-run.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
 import {
   acceptService,
   expectExactDay,
@@ -32,7 +33,7 @@ import {
   newLake,
   OTHER_VESSEL,
   QUICK_LIMITS,
-  runExport,
+  serviceOfTest,
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
@@ -63,20 +64,16 @@ let otherIds: string[];
 
 beforeAll(async () => {
   base = await newLake();
-  const service = await startTestService(FLEET);
-  try {
-    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
-    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
-    service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
-    await mustExport({
-      service,
-      lakeUrl: base.url,
-      jobs: { measurements: JOB },
-      args: { from: FROM, to: TO },
-    });
-  } finally {
-    await service.close();
-  }
+  const service = await serviceOfTest(FLEET);
+  ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+  otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
+  service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
+  await mustExport({
+    service,
+    lakeUrl: base.url,
+    jobs: { measurements: JOB },
+    args: { from: FROM, to: TO },
+  });
   baseFiles = await lakeFiles(base.dir);
 });
 afterAll(() => base[Symbol.asyncDispose]());
@@ -353,20 +350,6 @@ test('a day that would lose readings is refused once, and kept until its counts 
   expect(await on.reconcile({ run: true })).toMatchObject({ code: 0, found: [] });
 });
 
-test('what an export refused is known to the next look-back, and not said again', async () => {
-  await using on = await bench({ days: 2 });
-  for (const id of ids) on.service.overlay.removeReadings(id, dayRange(day(1).date));
-  const args = { from: day(1).date, to: day(2).date, vessel: [VESSEL], force: true };
-  const place = { service: on.service, lakeUrl: on.lake.url, jobs: { measurements: JOB } };
-  expect((await runExport({ ...place, args })).results).toMatchObject([{ state: 'refused' }]);
-  const { code, found, requests } = await on.reconcile({ ...TWO_DAYS, run: true });
-  expect({ code, found, requests }).toEqual({
-    code: 0,
-    found: [`refused ${name(day(1))}`],
-    requests: { reconcile: 2, export: 0 },
-  });
-});
-
 test('readings that moved between series are no gain', async () => {
   await using on = await bench({ days: 3 });
   const moved = day(1);
@@ -438,56 +421,40 @@ test('statistics by the day that contradict those by the hour', async () => {
   expect(await on.changedFiles()).toEqual([]);
 });
 
-test('windows of a day that do not begin at midnight are not compared', async () => {
+test.for<[what: string, code: string, rows: (id: string) => string[]]>([
+  ['windows of a day that do not begin at midnight', 'windows-misaligned', (id) => [countRow(id, '06', 5)]],
+  [
+    'a day that is counted twice, whichever count came last,',
+    'repeated-result',
+    (id) => [7, 5].map((count) => countRow(id, '00', count)),
+  ],
+])('%s: not compared', async ([, code, rows]) => {
   await using on = await bench({ days: 2 });
   on.service.faults = ({ url }) =>
     url.includes('window=1d')
-      ? {
-          kind: 'garbage',
-          contentType: 'application/json',
-          body: `[{"timestamp":"${FROM}T06:00:00.000000Z","id":"${ids[0]}","aggregations":{"count":5}}]`,
-        }
+      ? { kind: 'garbage', contentType: 'application/json', body: `[${rows(ids[0]!)}]` }
       : undefined;
-  const { code, found, unasked } = await on.reconcile({ ...TWO_DAYS, run: true });
-  expect({ code, found, unasked }).toMatchObject({
-    code: 1,
-    found: [],
-    unasked: [{ vessel: VESSEL, code: 'windows-misaligned' }],
-  });
+  const report = await on.reconcile({ ...TWO_DAYS, run: true });
+  expect(report).toMatchObject({ code: 1, found: [], unasked: [{ vessel: VESSEL, code }] });
 });
 
-test('a day that is counted twice is not compared, whichever count came last', async () => {
-  await using on = await bench({ days: 2 });
-  const row = (count: number) =>
-    `{"timestamp":"${FROM}T00:00:00.000000Z","id":"${ids[0]}","aggregations":{"count":${count},"first_time":"${FROM}T01:00:00.000000Z","last_time":"${FROM}T02:00:00.000000Z"}}`;
-  on.service.faults = ({ url }) =>
-    url.includes('window=1d')
-      ? { kind: 'garbage', contentType: 'application/json', body: `[${row(7)},${row(5)}]` }
-      : undefined;
-  expect(await on.reconcile({ ...TWO_DAYS, run: true })).toMatchObject({
-    ...{ code: 1, found: [] },
-    unasked: [{ vessel: VESSEL, code: 'repeated-result' }],
-  });
-});
+function countRow(id: string, hour: string, count: number): string {
+  const times = `"first_time":"${FROM}T07:00:00.000000Z","last_time":"${FROM}T08:00:00.000000Z"`;
+  return `{"timestamp":"${FROM}T${hour}:00:00.000000Z","id":"${id}","aggregations":{"count":${count},${times}}}`;
+}
 
-test('a look-back that is refused as too long is asked for in parts', async () => {
-  await using on = await bench();
-  addHour(on.service, LATE, otherIds[5]!);
-  on.service.faults = () => ({ kind: 'refuse-long-ranges', overSeconds: 10 * 86_400, status: 400 });
-  const { code, found } = await on.reconcile();
-  expect({ code, found }).toEqual({ code: 0, found: [`changed ${name(LATE)}`] });
-});
-
-test('a look-back that fails with different faults is asked for in parts', async () => {
+test.for<[what: string, fault: (n: number) => Fault]>([
+  ['is refused as too long', () => ({ kind: 'status', status: 400 })],
+  ['fails with different faults', (n) => ({ kind: 'status', status: [504, 500, 503][n % 3]! })],
+])('a look-back that %s is asked for in parts', async ([, fault]) => {
   await using on = await bench();
   addHour(on.service, LATE, otherIds[5]!);
   let n = 0;
   on.service.faults = ({ family, range }) =>
     family === 'statistics' && range!.toMicros - range!.fromMicros > 10 * MICROS_PER_DAY
-      ? { kind: 'status', status: [504, 500, 503][n++ % 3]! }
+      ? fault(n++)
       : undefined;
-  const { code, found } = await on.reconcile();
-  expect({ code, found }).toEqual({ code: 0, found: [`changed ${name(LATE)}`] });
+  expect(await on.reconcile()).toMatchObject({ code: 0, found: [`changed ${name(LATE)}`] });
 });
 
 test('a vessel that cannot be asked for keeps no other from being compared', async () => {

@@ -9,7 +9,7 @@ import {
   mustExport,
   newLake,
   serviceForTests,
-  startTestService,
+  serviceOfTest,
   VESSEL,
 } from '../helpers/run.ts';
 
@@ -62,13 +62,9 @@ test('the real sizes of the format, in small time slices', async () => {
 });
 
 test('a service whose ranges include their end, and that compresses', async () => {
-  const other = await startTestService({ ...DATA, toInclusive: true });
-  try {
-    const overrides = { sizes: SMALL, sliceTargetRows: 400 };
-    expect(await digest({ service: other, overrides })).toBe(small);
-  } finally {
-    await other.close();
-  }
+  const other = await serviceOfTest({ ...DATA, toInclusive: true });
+  const overrides = { sizes: SMALL, sliceTargetRows: 400 };
+  expect(await digest({ service: other, overrides })).toBe(small);
 });
 
 test('transport parquet in time slices of any length', async () => {

@@ -16,7 +16,7 @@ import {
   unfinishedFiles,
 } from '../helpers/lake.ts';
 import type { JobFile } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, serviceForTests, startTestService, VESSEL } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, serviceForTests, serviceOfTest, VESSEL } from '../helpers/run.ts';
 
 const DAY = { job: 'statistics', vessel: VESSEL, date: DATE };
 const ALL =
@@ -145,29 +145,21 @@ test('rows are sorted by series and time, and the same bytes come from either ve
 });
 
 test('a service whose ranges include their end adds no window', async () => {
-  const inclusive = await startTestService({ readingsPerDay: 5_000, toInclusive: true });
+  const inclusive = await serviceOfTest({ readingsPerDay: 5_000, toInclusive: true });
   await using lake = await newLake();
-  try {
-    await mustExport({ service: inclusive, lakeUrl: lake.url, jobs: job({ aggregations: ALL.split(',') }) });
-    expect(differences(await lakeRows(lake.dir), await truth('1h', ALL))).toEqual({ missing: [], extra: [] });
-  } finally {
-    await inclusive.close();
-  }
+  await mustExport({ service: inclusive, lakeUrl: lake.url, jobs: job({ aggregations: ALL.split(',') }) });
+  expect(differences(await lakeRows(lake.dir), await truth('1h', ALL))).toEqual({ missing: [], extra: [] });
 });
 
 test('a day without readings has a receipt of no rows', async () => {
-  const silent = await startTestService({ readingsPerDay: 1_000, toInclusive: true });
+  const silent = await serviceOfTest({ readingsPerDay: 1_000, toInclusive: true });
   silent.overlay.removeReadings(undefined);
   // The next midnight is not in the day.
   silent.overlay.addReadings([...names.keys()][0]!, [
     { timestampMicros: Date.parse(`${addDays(DATE, 1)}T00:00:00Z`) * 1_000, valueText: '1' },
   ]);
   await using lake = await newLake();
-  try {
-    const { results } = await mustExport({ service: silent, lakeUrl: lake.url, jobs: job({}) });
-    expect(results).toMatchObject([{ state: 'empty', rows: 0 }]);
-    expect(await receiptOf(lake.dir, DAY)).toMatchObject({ rows: 0, object: null, proof: 'exact' });
-  } finally {
-    await silent.close();
-  }
+  const { results } = await mustExport({ service: silent, lakeUrl: lake.url, jobs: job({}) });
+  expect(results).toMatchObject([{ state: 'empty', rows: 0 }]);
+  expect(await receiptOf(lake.dir, DAY)).toMatchObject({ rows: 0, object: null, proof: 'exact' });
 });

@@ -3,7 +3,7 @@
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CancelledError } from '../../src/core/errors.ts';
 import type { ApiVersion } from '../../src/core/model/index.ts';
 import { dateToMicros } from '../../src/core/model/index.ts';
@@ -47,10 +47,20 @@ async function startTwin(options: TestServiceOptions = {}): Promise<TestService>
   return twin;
 }
 
+/** It ends with the test. */
+async function twinOfTest(options: TestServiceOptions = {}): Promise<TestService> {
+  const twin = await startTwin(options);
+  onTestFinished(() => twin.close());
+  return twin;
+}
+
 beforeAll(async () => {
   service = await startTwin();
   sound = await newLake();
   await exportAuditLake(service, { lakeUrl: sound.url });
+});
+afterEach(() => {
+  service.faults = undefined;
 });
 afterAll(async () => {
   await service.close();
@@ -65,92 +75,49 @@ function middleOf(readings: readonly Reading[], series: string): Reading {
   return own[own.length >> 1]!;
 }
 
+type Find = (all: readonly Reading[]) => Reading;
+
 /** Replace one reading. */
 const instead =
-  (of: (all: readonly Reading[]) => Reading, make: (reading: Reading) => Partial<Reading>) =>
-  (all: Reading[]) => {
-    const old = of(all);
-    return all.map((one) => (one === old ? { ...one, ...make(one) } : one));
+  (find: Find, more: Partial<Reading> | ((reading: Reading) => Partial<Reading>)) => (all: Reading[]) => {
+    const old = find(all);
+    const change = typeof more === 'function' ? more(old) : more;
+    return all.map((one) => (one === old ? { ...one, ...change } : one));
   };
+const middle: Find = (all) => middleOf(all, plain);
+const having =
+  (value: Reading['value']): Find =>
+  (all) =>
+    all.find((one) => one.value === value)!;
+const firstOfBig: Find = (all) => all.find(({ series }) => series === odd[3])!;
 
 describe('rows changed together with their receipt', () => {
-  const FORGERIES: readonly [what: string, name: string, change: () => (all: Reading[]) => Reading[]][] = [
-    [
-      'a double in the middle of its series',
-      'values-differ',
-      () =>
-        instead(
-          (all) => middleOf(all, plain),
-          ({ value }) => ({ value: Number(value) + 0.5 }),
-        ),
-    ],
-    [
-      'a long beyond 2^53, by one',
-      'values-differ',
-      () =>
-        instead(
-          (all) => all.find(({ value }) => value === 9_007_199_254_740_993n)!,
-          () => ({ value: 9_007_199_254_740_992n }),
-        ),
-    ],
-    [
-      'a long that becomes a double',
-      'values-differ',
-      () =>
-        instead(
-          (all) => all.find(({ value }) => value === 5n)!,
-          () => ({ value: 6 }),
-        ),
-    ],
-    [
-      'the last JSON text of its series',
-      'values-differ',
-      () =>
-        instead(
-          (all) => all.find(({ value }) => value === '"on"')!,
-          () => ({ value: '"off"' }),
-        ),
-    ],
+  const FORGERIES: readonly [what: string, name: string, change: (all: Reading[]) => Reading[]][] = [
+    ['a double in the middle of its series', 'values-differ', instead(middle, { value: 1_234.5 })],
+    ['a long beyond 2^53, by one', 'values-differ', instead(having(2n ** 53n + 1n), { value: 2n ** 53n })],
+    ['a long that becomes a double', 'values-differ', instead(having(5n), { value: 6 })],
+    ['the last JSON text of its series', 'values-differ', instead(having('"on"'), { value: '"off"' })],
     [
       'the first reading of a series, later in its hour',
       'times-differ',
-      () =>
-        instead(
-          (all) => all.find(({ series }) => series === odd[3])!,
-          ({ micros }) => ({ micros: micros + 500_000_000 }),
-        ),
+      instead(firstOfBig, ({ micros }) => ({ micros: micros + 500_000_000 })),
     ],
     [
       'a reading in another hour',
       'count-differs',
-      () =>
-        instead(
-          (all) => middleOf(all, plain),
-          ({ micros }) => ({ micros: micros > at(43_200) ? micros - 7_200_000_000 : micros + 7_200_000_000 }),
-        ),
+      instead(middle, ({ micros }) => ({ micros: micros + (micros > at(43_200) ? -1 : 1) * 7_200_000_000 })),
     ],
-    [
-      'a reading of another series',
-      'count-differs',
-      () =>
-        instead(
-          (all) => middleOf(all, plain),
-          () => ({ series: odd[3] }),
-        ),
-    ],
+    ['a reading of another series', 'count-differs', (all) => instead(middle, { series: odd[3] })(all)],
     [
       'a reading twice in the place of another',
       'count-differs',
-      () => (all) => {
-        const [kept, lost] = [all.find(({ series }) => series === odd[3])!, middleOf(all, plain)];
-        return [...all.filter((one) => one !== lost), kept];
-      },
+      (all) => [...all.filter((one) => one !== middle(all)), firstOfBig(all)],
     ],
   ];
 
   test.for(FORGERIES)('%s: found by a deep verify only', async ([, name, change]) => {
     await using lake = await copyLake(sound.url);
-    await forgeReadings(lake.dir, MEASURED, change());
+    await forgeReadings(lake.dir, MEASURED, change);
     // Moving the day's first or last reading shows in the footer already: none of these does.
     expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
     const jobNames = ['measurements'];
@@ -170,11 +137,7 @@ describe('rows changed together with their receipt', () => {
 
   test('a reading of the next day shows in the footer', async () => {
     await using lake = await copyLake(sound.url);
-    const change = instead(
-      (all) => middleOf(all, plain),
-      () => ({ micros: at(0, EMPTY_DATE) }),
-    );
-    await forgeReadings(lake.dir, MEASURED, change);
+    await forgeReadings(lake.dir, MEASURED, instead(middle, { micros: at(0, EMPTY_DATE) }));
     expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([`outside-day measurements/${DATE}`]);
   });
 
@@ -249,55 +212,43 @@ describe('a source that has changed since', () => {
   });
 
   test.for(CHANGES)('%s: no damage, and said', async ([, date, , change]) => {
-    const twin = await startTwin();
-    try {
-      change(twin);
-      await using lake = await copyLake(sound.url);
-      await acceptService(lake.dir, twin);
-      const { code, found } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
-      expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
-      expect(code).toBe(1);
-    } finally {
-      await twin.close();
-    }
+    const twin = await twinOfTest();
+    change(twin);
+    await using lake = await copyLake(sound.url);
+    await acceptService(lake.dir, twin);
+    const { code, found } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
+    expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
+    expect(code).toBe(1);
   });
 
   test('corrected readings differ in their values', async () => {
-    const twin = await startTwin();
-    try {
-      twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
-      twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
-      await using lake = await copyLake(sound.url);
-      await acceptService(lake.dir, twin);
-      const { found, result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
-      expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
-      expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
-        found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
-        expected: '-7.25; 6.0 by the service',
-      });
-    } finally {
-      await twin.close();
-    }
+    const twin = await twinOfTest();
+    twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
+    twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
+    await using lake = await copyLake(sound.url);
+    await acceptService(lake.dir, twin);
+    const { found, result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
+    expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
+    expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
+      found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
+      expected: '-7.25; 6.0 by the service',
+    });
   });
 
   test('statistics that lie are told by their numbers', async () => {
     service.faults = ({ family }) =>
       family === 'statistics' ? { kind: 'statistics-counts', offset: 1 } : undefined;
-    try {
-      const { found, result } = await runVerify({
-        lakeUrl: sound.url,
-        service,
-        deep: true,
-        jobNames: ['measurements'],
-        to: EMPTY_DATE,
-      });
-      expect(found).toEqual([`source-changed measurements/${DATE}`]);
-      expect(result.findings[0]!.found).toMatch(
-        /^series IMO\d+\/[^;]+: \d+ counted by the source now; .*; and \d+ more$/,
-      );
-    } finally {
-      service.faults = undefined;
-    }
+    const { found, result } = await runVerify({
+      lakeUrl: sound.url,
+      service,
+      deep: true,
+      jobNames: ['measurements'],
+      to: EMPTY_DATE,
+    });
+    expect(found).toEqual([`source-changed measurements/${DATE}`]);
+    expect(result.findings[0]!.found).toMatch(
+      /^series IMO\d+\/[^;]+: \d+ counted by the source now; .*; and \d+ more$/,
+    );
   });
 
   test('statistics in doubles do not say that integers beyond 2^53 differ', async () => {
@@ -308,12 +259,8 @@ describe('a source that has changed since', () => {
       );
     service.faults = ({ family }) =>
       family === 'statistics' ? { kind: 'rewrite', rewrite: asDouble } : undefined;
-    try {
-      const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true });
-      expect({ code, found }).toEqual({ code: 0, found: [] });
-    } finally {
-      service.faults = undefined;
-    }
+    const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true });
+    expect({ code, found }).toEqual({ code: 0, found: [] });
   });
 
   test('statistics that tell a value twice verify nothing', async () => {
@@ -322,13 +269,9 @@ describe('a source that has changed since', () => {
       family === 'statistics'
         ? { kind: 'garbage', contentType: 'application/json', body: `[${row},${row}]` }
         : undefined;
-    try {
-      const to = EMPTY_DATE;
-      const { found } = await runVerify({ lakeUrl: sound.url, service, deep: true, to });
-      expect(found).toEqual([`not-verified measurements/${DATE}`, `not-verified statistics/${DATE}`]);
-    } finally {
-      service.faults = undefined;
-    }
+    const to = EMPTY_DATE;
+    const { found } = await runVerify({ lakeUrl: sound.url, service, deep: true, to });
+    expect(found).toEqual([`not-verified measurements/${DATE}`, `not-verified statistics/${DATE}`]);
   });
 
   test('nothing is asked of silent series that a service may refuse for JSON', async () => {
@@ -336,19 +279,15 @@ describe('a source that has changed since', () => {
       family === 'statistics' && /[=,](min|max|sum)\b/.test(decodeURIComponent(url))
         ? { kind: 'status', status: 400 }
         : undefined;
-    try {
-      const [from, jobs] = [EMPTY_DATE, { measurements: JOBS.measurements! }];
-      const { code, found, result } = await runVerify({
-        lakeUrl: sound.url,
-        service,
-        deep: true,
-        from,
-        jobs,
-      });
-      expect({ code, found, vesselDays: result.vesselDays }).toEqual({ code: 0, found: [], vesselDays: 1 });
-    } finally {
-      service.faults = undefined;
-    }
+    const [from, jobs] = [EMPTY_DATE, { measurements: JOBS.measurements! }];
+    const { code, found, result } = await runVerify({
+      lakeUrl: sound.url,
+      service,
+      deep: true,
+      from,
+      jobs,
+    });
+    expect({ code, found, vesselDays: result.vesselDays }).toEqual({ code: 0, found: [], vesselDays: 1 });
   });
 
   test('a series that the metadata has lost is a warning on the snapshot', async () => {
@@ -379,20 +318,16 @@ describe('services and jobs of every kind', () => {
   ];
 
   test.for(KINDS)('%s: a sound lake gives no finding', async ([, more, options, version]) => {
-    const twin = await startTwin(options);
+    const twin = await twinOfTest(options);
     await using lake = await newLake();
     const { statistics, measurements } = JOBS as Record<string, JobFile>;
     const jobs: Record<string, JobFile> = { measurements: { ...measurements, ...more } };
     if (more.transport !== 'parquet') jobs.statistics = { ...statistics, ...more };
     const env = version === undefined ? {} : { QUERY_API_VERSION: version };
-    try {
-      await exportAuditLake(twin, { lakeUrl: lake.url, jobs, env });
-      const { result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true, jobs, env });
-      expect(result.findings).toEqual([]);
-      expect(result.vesselDays).toBe(2 * Object.keys(jobs).length);
-    } finally {
-      await twin.close();
-    }
+    await exportAuditLake(twin, { lakeUrl: lake.url, jobs, env });
+    const { result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true, jobs, env });
+    expect(result.findings).toEqual([]);
+    expect(result.vesselDays).toBe(2 * Object.keys(jobs).length);
   });
 
   test('days of other settings are compared by what they hold', async () => {
@@ -415,20 +350,16 @@ describe('when the service cannot be asked', () => {
     service.faults = ({ family }) =>
       family === 'statistics' ? { kind: 'status', status: 500, message: 'oops' } : undefined;
     await using temp = await newMemoryFolder();
-    try {
-      const env = { TEMP_DIR: temp.path };
-      const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true, env });
-      expect(found).toEqual([
-        `not-verified measurements/${DATE}`,
-        `not-verified measurements/${EMPTY_DATE}`,
-        `not-verified statistics/${DATE}`,
-        `not-verified statistics/${EMPTY_DATE}`,
-      ]);
-      expect(code).toBe(1);
-      expect(await readdir(temp.path)).toEqual([]);
-    } finally {
-      service.faults = undefined;
-    }
+    const env = { TEMP_DIR: temp.path };
+    const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true, env });
+    expect(found).toEqual([
+      `not-verified measurements/${DATE}`,
+      `not-verified measurements/${EMPTY_DATE}`,
+      `not-verified statistics/${DATE}`,
+      `not-verified statistics/${EMPTY_DATE}`,
+    ]);
+    expect(code).toBe(1);
+    expect(await readdir(temp.path)).toEqual([]);
   });
 
   test('a refused credential ends it with one message', async () => {
@@ -451,13 +382,9 @@ describe('when the service cannot be asked', () => {
       stop.abort(new CancelledError('interrupted'));
       return { kind: 'stall', at: 'headers' };
     };
-    try {
-      const env = { TEMP_DIR: temp.path };
-      const stopped = runVerify({ lakeUrl: sound.url, service, deep: true, env, signal: stop.signal });
-      await expect(stopped).rejects.toBeInstanceOf(CancelledError);
-      expect(await readdir(temp.path)).toEqual([]);
-    } finally {
-      service.faults = undefined;
-    }
+    const env = { TEMP_DIR: temp.path };
+    const stopped = runVerify({ lakeUrl: sound.url, service, deep: true, env, signal: stop.signal });
+    await expect(stopped).rejects.toBeInstanceOf(CancelledError);
+    expect(await readdir(temp.path)).toEqual([]);
   });
 });

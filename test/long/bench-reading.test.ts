@@ -18,7 +18,6 @@ test('each is of a command that has read what is there', async () => {
     ['status --json, again', 120],
     ['reconcile', 120],
     ['status, without any index', 120],
-    ['status --json of a year, the first of a day', 800],
     ['status --json of a year', 800],
     ["the page's map of a year, look 1", 800],
     ["the page's map of a year, look 2", 800],

@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openService, type TestService } from './running-service.ts';
-import { createTestLake, readingOfLine } from './test-lake.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import { openService } from './running-service.ts';
+import { createTestLake, type LakeReading, readingOfLine } from './test-lake.ts';
 
 const NEW = { 'x-api-version': '2026-09-10' };
 const OLD = { 'x-api-version': '2025-10-31' };
@@ -20,29 +19,32 @@ function compact(json: string): string {
   return json.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, text: string | undefined) => text ?? '');
 }
 
+/** A service of a lake with one vessel-day. */
+async function serve(vessel: string, metadata: readonly string[], readings: readonly LakeReading[]) {
+  const folder = await newTempFolder();
+  const lake = await createTestLake(folder.path);
+  await lake.writeMetadata({ job: 'metadata', vessel, date: '2026-01-05' }, metadata);
+  await lake.writeMeasurements({ job: 'measurements', vessel, date: '2026-01-05' }, readings);
+  lake.close();
+  const opened = await openService({ data: { dataDir: folder.path } });
+  const end = async () => {
+    await opened[Symbol.asyncDispose]();
+    await folder.remove();
+  };
+  return { ...opened, end };
+}
+type Served = Awaited<ReturnType<typeof serve>>;
+
 /** The fixtures of the decoders, which were written from the contract, put into a lake and asked for. */
 describe('golden bodies shared with the client', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'service-golden-'));
   const vessel = 'IMO9321483';
-  let s: TestService;
+  const lines = (name: string) => fixture(name).trimEnd().split('\n');
+  let s: Served;
   beforeAll(async () => {
-    const lake = await createTestLake(dir);
-    const lines = (name: string) => fixture(name).trimEnd().split('\n');
-    await lake.writeMetadata(
-      { job: 'metadata', vessel, date: '2026-01-05' },
-      lines('metadata-2026-09-10.ndjson'),
-    );
-    await lake.writeMeasurements(
-      { job: 'measurements', vessel, date: '2026-01-05' },
-      lines('measurements.ndjson').map(readingOfLine),
-    );
-    lake.close();
-    s = await openService({ data: { dataDir: dir } });
+    const readings = lines('measurements.ndjson').map(readingOfLine);
+    s = await serve(vessel, lines('metadata-2026-09-10.ndjson'), readings);
   });
-  afterAll(async () => {
-    await s[Symbol.asyncDispose]();
-    rmSync(dir, { recursive: true });
-  });
+  afterAll(() => s.end());
 
   test.each([
     ['measurements.json', `/measurements/flat/${vessel}/*?${DAY}&output_domain=id`, OLD],
@@ -89,28 +91,26 @@ describe('golden bodies shared with the client', () => {
 
 /** Bodies of our own, worked by hand. */
 describe('golden bodies of the service', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'service-golden-'));
   const vessel = 'IMO9074729';
   const id = (n: number) => `11111111-0000-4000-8000-00000000000${n}`;
   const at = (time: string) => `2026-01-05T${time}Z`;
-  let s: TestService;
+  let s: Served;
   beforeAll(async () => {
     const element = (n: number, tag: string, more = '') =>
       `{"id":"x","timeSeriesId":"${id(n)}","source":"mac","dataProvider":"Fjordwise","unitOfMeasure":"pcs","scale":1,"vessel":{"name":"Havgula","imo":"9074729"},"domains":{"flat":{"id":"${vessel}/${tag}","shortName":"${tag}"}${more}}}`;
-    const lake = await createTestLake(dir);
     const vis = `,"vis-3-8a":{"id":"${vessel}/411.1/C101/meta/qty-count","verboseId":"${vessel}/411.1/~main.engine/C101/meta/qty-count"},"maker":{"id":"${vessel}/mac/CNT-1","name":"CNT","description":"A counter","rangeHigh":1e19,"rangeLow":-5.0}`;
-    await lake.writeMetadata({ job: 'metadata', vessel, date: '2026-01-05' }, [
+    const metadata = [
       element(1, 'Counted Twice'),
       element(2, 'Counted Twice'),
       element(3, 'Counter', vis),
       element(4, 'Fire/Smoke Ærø'),
-    ]);
+    ];
     const reading = (n: number, time: string, valueText: string) => ({
       timeSeriesId: id(n),
       timestamp: at(time),
       valueText,
     });
-    await lake.writeMeasurements({ job: 'measurements', vessel, date: '2026-01-05' }, [
+    s = await serve(vessel, metadata, [
       reading(1, '00:10:00.000000', '10.0'),
       reading(1, '00:40:00.000000', '30.0'),
       reading(2, '00:20:00.000000', '20.0'),
@@ -120,13 +120,8 @@ describe('golden bodies of the service', () => {
       reading(4, '00:30:00.000001', '"ok, \\"fine\\""'),
       reading(4, '00:59:59.999999', '{"zone":3,"parts":[1.50,true]}'),
     ]);
-    lake.close();
-    s = await openService({ data: { dataDir: dir } });
   });
-  afterAll(async () => {
-    await s[Symbol.asyncDispose]();
-    rmSync(dir, { recursive: true });
-  });
+  afterAll(() => s.end());
 
   test('measurements as ndjson', async () => {
     const text = await s.text(`/measurements/flat/${vessel}/*?${DAY}&format=ndjson`);

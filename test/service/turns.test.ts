@@ -115,7 +115,7 @@ describe('turns', () => {
 
 describe.each(['a made-up fleet', 'a lake'])('the event loop while %s is read', (kind) => {
   const dir = mkdtempSync(join(tmpdir(), 'service-turns-'));
-  const READINGS = 60_000;
+  const READINGS = 24_000;
   let data: ServiceOptions['data'] = { seed: 7, vessels: 1, readingsPerDay: READINGS };
 
   beforeAll(async () => {
@@ -131,7 +131,7 @@ describe.each(['a made-up fleet', 'a lake'])('the event loop while %s is read', 
     );
     const readings = Array.from({ length: READINGS }, (_, n) => ({
       timeSeriesId: id(n % 3),
-      timestamp: new Date(Date.UTC(2026, 0, 5) + n * 1_000).toISOString(),
+      timestamp: new Date(Date.UTC(2026, 0, 5) + n * 2_000).toISOString(),
       valueText: n % 3 === 2 ? `{"n":${n}}` : n % 3 === 1 ? `${n}` : `${n}.5`,
     }));
     await lake.writeMeasurements({ ...day, job: 'measurements' }, readings);

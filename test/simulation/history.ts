@@ -66,7 +66,7 @@ export function drawHistory(seed: number, only?: Profile): History {
     store: drawStoreFaults(draw),
     service: drawServiceFaults(draw),
     changes: Array.from({ length: draw(4) }, () => ({
-      atMs: draw(3) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
+      atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
       kind: pick(draw, CHANGES),
       ...{ series: draw(6), date: pick(draw, dates), at: draw(100_000) },
     })),

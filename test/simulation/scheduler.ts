@@ -32,6 +32,7 @@ export interface Life {
   /** Asks before it is killed, and before it is paused, for how long. */
   readonly killAfter?: number | undefined;
   readonly pauseAfter?: { readonly asked: number; readonly forMs: number } | undefined;
+  readonly onStopped?: ((how: 'dies' | 'pauses') => void) | undefined;
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>;
@@ -52,8 +53,13 @@ export function createScheduler(seed: number, { maxEvents = MAX_EVENTS } = {}) {
   /** Before a process asks for anything: its end may have come. */
   function onAsk(life: Life): void {
     life.asked += 1;
-    if (life.asked === life.killAfter) life.isDead = true;
-    if (life.asked === life.pauseAfter?.asked) life.pausedUntilMs = nowMs + life.pauseAfter.forMs;
+    if (life.asked === life.killAfter) {
+      life.isDead = true;
+      life.onStopped?.('dies');
+    }
+    if (life.asked !== life.pauseAfter?.asked) return;
+    life.pausedUntilMs = nowMs + life.pauseAfter.forMs;
+    life.onStopped?.('pauses');
   }
 
   function clockOf(life: Life): Clock {

@@ -4,6 +4,7 @@
  * that has found it. Ends with 1 where a history fails, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
+import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
@@ -30,9 +31,10 @@ process.exit(isSound ? 0 : 1);
 async function simulate(): Promise<boolean> {
   const beganMs = performance.now();
   let [events, failed] = [0, 0];
+  const visits = new Map<Visit, number>();
   for (let seed = from; seed < from + seeds; seed++) {
     const history = drawHistory(seed, only);
-    const { events: lived, fault } = await live(history);
+    const { events: lived, fault } = await live(history, { visits });
     events += lived;
     if (fault === undefined) continue;
     failed++;
@@ -41,13 +43,16 @@ async function simulate(): Promise<boolean> {
   const seconds = (performance.now() - beganMs) / 1_000;
   const { user, system } = process.cpuUsage();
   const pace = `${events} events, ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`;
-  process.stdout.write(`${seeds} histories, ${failed} failed; ${pace}\n`);
-  return failed === 0;
+  process.stdout.write(`${tellVisits(visits)}${seeds} histories, ${failed} failed; ${pace}\n`);
+  const isMany = seeds >= SEEDS_FOR_ALL_CELLS && only === undefined;
+  const misfits = misfitsOf(visits).filter((misfit) => isMany || !misfit.endsWith('never visited'));
+  for (const misfit of misfits) process.stdout.write(`${misfit}\n`);
+  return failed === 0 && misfits.length === 0;
 }
 
 async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
   const shortest = await shrink(history, fault);
-  const { lines } = await live(shortest.history, true);
+  const { lines } = await live(shortest.history, { isTold: true });
   process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
   process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
 }

@@ -4,24 +4,28 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { isLong } from '../helpers/tiers.ts';
 import { describeStore } from '../store/conformance.ts';
+import { misfitsOf, SEEDS_FOR_ALL_CELLS, type Visit } from './cells.ts';
 import { FOUND } from './found.ts';
 import { drawHistory } from './history.ts';
 import { live } from './live.ts';
 import { MUTANTS } from './mutants.ts';
 import { createPlace } from './place.ts';
 
-const SEEDS = isLong ? 5_000 : 300;
+const SEEDS = isLong ? SEEDS_FOR_ALL_CELLS : 300;
 const SRC = resolve(import.meta.dirname, '../../src');
 
 describeStore('simulated, without faults', async () => createPlace());
 
 test('whatever processes, clocks, store and source do, every oracle holds', async () => {
   const faults: string[] = [];
+  const visits = new Map<Visit, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const { fault } = await live(drawHistory(seed));
+    const { fault } = await live(drawHistory(seed), { visits });
     if (fault !== undefined) faults.push(`npm run simulate -- --from ${seed} --seeds 1: ${fault}`);
   }
   expect(faults).toEqual([]);
+  // Some cells take thousands.
+  expect(misfitsOf(visits).filter((misfit) => isLong || !misfit.endsWith('never visited'))).toEqual([]);
 });
 
 test('the same seed is the same history', async () => {

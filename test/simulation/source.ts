@@ -61,44 +61,47 @@ export function createSource(seed: number, vessels: readonly string[], dates: re
       .sort();
   }
 
-  function remember(atMs: number): void {
+  /** The vessel-days that are others now. */
+  function remember(atMs: number): string[] {
+    const changed: string[] = [];
     for (const vessel of vessels)
       for (const date of dates) {
         const [lines, name] = [linesOf(vessel, date), `${vessel} ${date}`];
         const digest = hash('sha256', lines.join('\n'));
         const before = history.get(name) ?? [];
-        if (before.at(-1)?.digest !== digest)
-          history.set(name, [...before, { sinceMs: atMs, lines, digest }]);
+        if (before.at(-1)?.digest === digest) continue;
+        history.set(name, [...before, { sinceMs: atMs, lines, digest }]);
+        changed.push(name);
       }
+    return changed;
   }
   remember(Number.NEGATIVE_INFINITY);
 
   return {
     series,
     truths: (vessel: string, date: string): readonly Truth[] => history.get(`${vessel} ${date}`)!,
-    /** False where there is nothing to change so. */
-    change({ atMs, kind, series: which, date, at }: SourceChange): boolean {
+    /** The vessel-days that it has changed; none where there is nothing to change so. */
+    change({ atMs, kind, series: which, date, at }: SourceChange): readonly string[] {
       const one = series[which % series.length]!;
       const isOfDay = ({ micros }: Reading) => microsToIso(micros).startsWith(date);
       if (kind === 'leaves' || kind === 'returns') {
-        if (one.isThere === (kind === 'returns')) return false;
+        if (one.isThere === (kind === 'returns')) return [];
         one.isThere = kind === 'returns';
       } else if (kind === 'comes') {
         const hour = 2 * (at % 12);
         const micros = dateToMicros(date) + hour * MICROS_PER_HOUR + 1_000_000 * (1 + (at % 3_000)) + 7;
-        if (one.readings.some((reading) => reading.micros === micros)) return false;
+        if (one.readings.some((reading) => reading.micros === micros)) return [];
         const readings = [...one.readings, { micros, value: `${at}.25` }];
         one.readings = readings.sort((a, b) => a.micros - b.micros);
       } else {
         const going = one.readings.filter(
           (reading) => isOfDay(reading) && Math.floor(reading.micros / MICROS_PER_HOUR) % 2 === 1,
         );
-        if (going.length === 0) return false;
+        if (going.length === 0) return [];
         const gone = going[at % going.length];
         one.readings = one.readings.filter((reading) => reading !== gone);
       }
-      remember(atMs);
-      return true;
+      return remember(atMs);
     },
   };
 }

@@ -33,9 +33,12 @@ interface StoreWorld {
   readonly disk: ObjectStore;
   readonly faults: () => StoreFaults;
   readonly draw: Draw;
-  /** Told of each effect right before it is; `how`: `again` of one that came twice. */
-  readonly onEffect: (life: Life, call: string, how: 'once' | 'late' | 'again') => void;
+  /** Told of each effect right before it is. */
+  readonly onEffect: (life: Life, call: string, how: How) => void;
 }
+
+/** `again`: it came twice; `unanswered`: nobody hears of it. */
+export type How = 'once' | 'late' | 'again' | 'unanswered';
 
 type Kind = 'read' | 'write' | 'conditional' | 'part' | 'complete';
 
@@ -55,7 +58,7 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
     ];
     const { nowMs } = scheduler;
     return new Promise<T>((resolve, reject) => {
-      const effect = (how: 'once' | 'late' | 'again') => {
+      const effect = (how: How) => {
         onEffect(life, call, how);
         return act();
       };
@@ -78,7 +81,7 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
       }
       below += unanswered;
       if (throwOf < below) {
-        if (isWrite) scheduler.at(nowMs + thereMs, () => void effect('once').catch(() => {}));
+        if (isWrite) scheduler.at(nowMs + thereMs, () => void effect('unanswered').catch(() => {}));
         return giveUp();
       }
       below += late;

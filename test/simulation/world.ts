@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { messageOf } from '../../src/core/errors.ts';
 import { drawIdsFrom } from '../../src/core/unique-id.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
+import { CellWatch, type Visit } from './cells.ts';
 import type { Act, History } from './history.ts';
 import { type Asked, perform, type Said } from './process.ts';
 import { randomOf } from './random.ts';
@@ -53,7 +54,15 @@ export interface World {
 
 const SELDOM = { force: false, allowShrink: false, takeover: false, select: 0, concurrency: 2 } as const;
 
-export function createWorld(history: History, isTold = false): World {
+export interface Watching {
+  /** Lines for people are kept. */
+  readonly isTold?: boolean;
+  /** Cells of the table that were visited, how often. */
+  readonly visits?: Map<Visit, number>;
+}
+
+export function createWorld(history: History, { isTold = false, visits }: Watching = {}): World {
+  const cells = visits && new CellWatch(visits);
   const { seed } = history;
   const scheduler = createScheduler(seed);
   const source = createSource(seed, history.vessels, history.dates, randomOf(seed, 'source'));
@@ -72,6 +81,7 @@ export function createWorld(history: History, isTold = false): World {
     (key, bytes, nonce) => {
       if (bytes !== undefined) trace.update(bytes);
       changes.push({ atMs: scheduler.nowMs, key, bytes, nonce, by });
+      cells?.onChange(key, bytes, nonce);
     },
   );
 
@@ -88,6 +98,7 @@ export function createWorld(history: History, isTold = false): World {
       faults: () => (isCalm ? NO_STORE_FAULTS : history.store),
       onEffect(who, call, how) {
         by = who.name;
+        cells?.onEffect(who.name, call, how);
         tell(who.name, how === 'once' ? call : `${call} (${how})`);
       },
     });
@@ -104,7 +115,11 @@ export function createWorld(history: History, isTold = false): World {
   }
 
   function begin(act: Act): void {
-    const life = createLife(act.name, act);
+    const onStopped = (how: 'dies' | 'pauses') => {
+      tell(act.name, how);
+      cells?.onStopped(act.name, how);
+    };
+    const life = createLife(act.name, { ...act, onStopped });
     tell(act.name, `begins${act.aheadMs === 0 ? '' : `, its clock ${act.aheadMs} ms ahead`}`);
     lives.push(life);
     start(life, act).then(
@@ -126,8 +141,9 @@ export function createWorld(history: History, isTold = false): World {
   for (const act of history.acts) scheduler.at(act.atMs, () => begin(act));
   for (const change of history.changes)
     scheduler.at(change.atMs, () => {
-      if (source.change({ ...change, atMs: scheduler.nowMs }))
-        tell('source', `${change.kind} ${change.series}`);
+      const changed = source.change({ ...change, atMs: scheduler.nowMs });
+      for (const day of changed) cells?.onSource(day);
+      if (changed.length > 0) tell('source', `${change.kind} ${change.series}: ${changed.join(', ')}`);
     });
 
   return {

@@ -134,7 +134,6 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
   return { findings, toCompare, published };
 }
 
-/** What comparing works with, and where it puts what it finds. */
 interface Lookback extends LedgerFindings {
   readonly ports: ExportPorts;
   readonly contextOf: (vessel: string, date: string) => SourceContext;

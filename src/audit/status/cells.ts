@@ -119,7 +119,6 @@ export function stateOf(
 export interface CoverageSummary {
   readonly vesselDays: number;
   readonly totals: Readonly<Record<CoverageState, number>>;
-  /** Rows of all published days. */
   readonly rows: number;
   readonly oldestGap: VesselDay | null;
   readonly lastPublished: (VesselDay & { readonly finishedAt: string }) | null;

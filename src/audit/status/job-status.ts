@@ -38,7 +38,6 @@ interface JobStatus {
   readonly cells: Iterable<Coverage>;
   /** What the vessels' newest receipts of these dates say, and nobody has accepted. */
   readonly warnings: readonly OpenWarnings[];
-  /** How many receipts were fetched, and how many the index knew. */
   readonly fetched: number;
   readonly fromIndex: number;
 }

@@ -128,7 +128,6 @@ export const OTHER_STEPS: Readonly<Record<Note['state'], string>> = {
   waiting: 'Nothing: it is retried automatically.',
 };
 
-/** What to do about a note, with the names of its vessel-day. */
 export function nextStep({ state, code }: Pick<Note, 'state' | 'code'>, day: VesselDay): string {
   const text = NEXT_STEPS.find(({ codes }) => codes.includes(code))?.next ?? OTHER_STEPS[state];
   const names = { JOB: day.job, VESSEL: day.vessel, 'NEXT-DATE': addDays(day.date, 1), DATE: day.date };

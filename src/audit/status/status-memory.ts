@@ -33,7 +33,6 @@ interface FolderLook {
 }
 
 interface SeenDate {
-  /** Of its list, where it was listed. */
   readonly fingerprint?: string | undefined;
   /** Of its folder, where that can be told. */
   readonly folder: FolderLook | undefined;

@@ -135,7 +135,6 @@ export const FINDINGS = {
 /** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
-/** What the log says wrongly of a file that is there. */
 const OF_ENTRY: readonly FindingName[] = [
   'not-in-table',
   'table-file-missing',
@@ -143,7 +142,6 @@ const OF_ENTRY: readonly FindingName[] = [
   'table-statistics-differ',
 ];
 
-/** What to do about a finding in a job of this dataset. */
 export function adviceFor(name: FindingName, dataset: Dataset): string {
   const { next } = FINDINGS[name];
   if (dataset !== 'metadata' || !next.includes('run the day again')) return next;

@@ -27,7 +27,6 @@ export interface WalkRange extends DayRange {
   readonly job: string;
 }
 
-/** Every date that a lake can have. */
 export const ALL_DATES = { from: '1970-01-01', to: '2200-01-01' };
 
 /** Files of one folder among the objects of a job that are no day's object, and that readers do not skip. */

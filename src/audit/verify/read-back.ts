@@ -25,7 +25,6 @@ const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
 const MAX_SMALL_ROWS = 2_000_000;
 
-/** An object as a file, and how many rows its receipt says that it has. */
 export interface ReadObject {
   readonly path: string;
   readonly rows: number;

@@ -11,7 +11,6 @@ type CheckedReceipt =
   | { readonly receipt: Receipt }
   | { readonly receipt?: undefined; readonly difference: Difference };
 
-/** A receipt as it stands in the lake, or what is wrong with it. */
 export function checkReceipt(bytes: Uint8Array, day: VesselDay, layout: Layout): CheckedReceipt {
   const where = receiptKey(day);
   const damaged = (sides: readonly Sides[]): CheckedReceipt => ({

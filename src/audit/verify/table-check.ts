@@ -42,7 +42,6 @@ export async function openCheckedTable(
   }
 }
 
-/** A table as verify reads it. */
 export class CheckedTable {
   readonly #store: ReadableStore;
   readonly #view: TableView;
@@ -64,7 +63,6 @@ export class CheckedTable {
     return this.#view.version;
   }
 
-  /** Vessel-days of the range that it has files of. */
   *days(): Generator<VesselDay> {
     for (const { vessel, date } of this.#view.days()) {
       const day = { job: this.#range.job, vessel, date };

@@ -63,7 +63,6 @@ interface WalkedJob {
   readonly table: CheckedTable | undefined;
 }
 
-/** With `deep`: what it works with, for the time of the run. */
 interface DeepTools {
   readonly client: QueryClient;
   readonly temps: TempObjects;

@@ -47,10 +47,7 @@ function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [settin
   return Object.entries(base.origin === auth.origin ? same : { QUERY_AUTH_URL: auth, QUERY_BASE_URL: base });
 }
 
-interface QuickClientOptions extends Pick<ClientOptions, 'onRequest'> {
-  readonly patienceMs: number;
-  readonly limit: number;
-}
+type QuickClientOptions = Readonly<{ patienceMs: number; limit: number }> & Pick<ClientOptions, 'onRequest'>;
 
 /** A client for those who want to know now: nothing is tried twice. */
 export function openQuickClient(

@@ -157,12 +157,13 @@ export const backfillListCommand: Command<[JsonOption]> = async (context, option
     // With a share of nothing it only looks. Without a vessel nothing is known.
     const driver = job && vessels.length > 0 && createBackfillDriver(fleet.planning, listed, job);
     const seen = driver ? await driver.step(context.signal, 0) : undefined;
-    const progress = seen && progressOf(seen);
+    const { due = 0, done: published = 0, failed = 0, queued = 0, left = 0 } = seen ?? {};
+    const progress = seen && { due, published, failed, queued, left };
     const state = job === undefined ? 'job-gone' : paused ? 'paused' : 'running';
     output.add('backfills', { ...definition, state, vesselsFrom, progress: progress ?? null });
     if (vesselsFrom === 'lake') ofLake.push(backfill.id);
-    const { due = '-', published = '-', failed = '-', queued = '-', left = '-' } = progress ?? {};
-    rows.push([backfill.id, STATE_WORDS[state], due, published, failed, queued, left]);
+    const cells = progress ? Object.values(progress) : ['-', '-', '-', '-', '-'];
+    rows.push([backfill.id, STATE_WORDS[state], ...cells]);
   }
   output.end({});
   if (!output.isText) return EXIT_OK;
@@ -172,12 +173,6 @@ export const backfillListCommand: Command<[JsonOption]> = async (context, option
   if (ofLake.length > 0) writeText(stdout, `${ofLake.join(', ')}: ${known}\n`);
   return EXIT_OK;
 };
-
-type Step = Awaited<ReturnType<ReturnType<typeof createBackfillDriver>['step']>>;
-
-function progressOf({ due, done: published, failed, queued, left }: Step) {
-  return { due, published, failed, queued, left };
-}
 
 /** Days before today whose receipts tell which vessels there are, beside those of the range. */
 const RECENT_DAYS = 14;

@@ -1,10 +1,9 @@
 /**
  * What commands are made of: the settings, the lake or all that an export needs, and one way to print a result.
  *
- * A result for machines is printed by `--json` as one object, by `--ndjson` an item a line as it comes, its `kind` first, and
- * the summary as the last line: without that line the output is not whole. A list that may have hundreds of thousands of
- * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
- * printed is no whole JSON.
+ * `--json` prints one object, `--ndjson` an item a line as it comes, its `kind` first, and the summary last: without that line the output is not whole.
+ * A list that may have hundreds of thousands of items (STREAMED) stands first in the object and is written as it is made: where the command fails in
+ * between, what was printed is no whole JSON.
  */
 import { once } from 'node:events';
 import type { AppOverrides } from '../../app.ts';
@@ -21,7 +20,7 @@ import type { ObjectStore } from '../../store/store.ts';
 import { createJsonPage, type Screen, writeText } from '../terminal/screen.ts';
 import { type CommandContext, commandLog } from './context.ts';
 import type { Item, Lists, ResultName, Summary } from './results.ts';
-import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
+import { lineKind, RESULTS, SCHEMA_VERSION } from './results.ts';
 
 export type { Command, CommandContext, Names } from './context.ts';
 export { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
@@ -195,7 +194,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
     add(list, item) {
       if (isText) return;
       const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
-      if (ndjson) page.line({ kind: LINE_KINDS[list as keyof typeof LINE_KINDS], ...(shown as object) });
+      if (ndjson) page.line({ kind: lineKind(list as string), ...(shown as object) });
       else if (list === streamed) stream(shown);
       else lists[list as string]!.push(shown);
     },

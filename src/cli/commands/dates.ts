@@ -1,7 +1,6 @@
 /**
- * Which dates a command is about. The one rule for what is meant without any: commands that export (`run`, `plan`) mean
- * yesterday and today, commands that look (`status`, `reconcile`) the job's look-back and today, or 14 days where it
- * has none, and `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
+ * Which dates a command is about. Without any: commands that export (`run`, `plan`) mean yesterday and today, those that look (`status`, `reconcile`) the
+ * job's look-back (or 14 days) and today, `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
  */
 import { usageError } from '../../core/errors.ts';
 import { addDays, dateToMicros, isDate, MICROS_PER_DAY, microsToDate } from '../../core/model/time.ts';

@@ -80,7 +80,7 @@ export function firstJobText(sample: Sample | undefined): string {
   const vessels =
     sample === undefined
       ? 'vessels: { discover: "flat/*/*" }           # every vessel; or a list: [IMO9321483]'
-      : `vessels: [${sample.vessel}]                       # ${nameOf(sample)}or every one: { discover: "${sample.domain}/*/*" }`;
+      : `vessels: [${sample.vessel}]                       # ${sample.vesselName === null ? '' : `${comment(sample.vesselName)}; `}or every one: { discover: "${sample.domain}/*/*" }`;
   const select =
     sample === undefined
       ? ['  - "flat/{vessel}/*"                       # every series that has a flat name']
@@ -100,10 +100,6 @@ ${select.join('\n')}
 # reconcile: { cron: "45 7 * * *", lookback: 14d }              # late data
 verify: exact                               # publish a day only when the service's own counts are met
 `;
-}
-
-function nameOf({ vesselName }: Sample): string {
-  return vesselName === null ? '' : `${comment(vesselName)}; `;
 }
 
 /** Foreign text in a comment stays in its line. */

@@ -13,9 +13,15 @@ import { paint, writeText } from '../terminal/screen.ts';
 import { type CommandContext, openLake } from './command.ts';
 import { vesselFaults } from './dates.ts';
 
-export interface LakeSqlOptions extends WideCommandOptions {
+export interface LakeSqlOptions {
   readonly job?: readonly string[];
   readonly fetchGb: number;
+  /** What `wide` is to be. */
+  readonly columns?: readonly string[];
+  readonly vessel?: readonly string[];
+  readonly window: string;
+  readonly aggregate: string;
+  readonly hold: string;
 }
 
 /** A session, the lake it shows, and what `wide` is to be. `ofJob` and `ofLake` warn of what has no objects; without `ofLake` an empty lake is refused. Throws ConfigError. */
@@ -55,16 +61,8 @@ export async function openLakeSql(
   return { session, lake, wide, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-interface WideCommandOptions {
-  readonly columns?: readonly string[];
-  readonly vessel?: readonly string[];
-  readonly window: string;
-  readonly aggregate: string;
-  readonly hold: string;
-}
-
 /** Checks what can be checked without the lake. Throws ConfigError `usage` that lists every fault. */
-function wideFromOptions(options: WideCommandOptions, onWarning: (text: string) => void) {
+function wideFromOptions(options: LakeSqlOptions, onWarning: (text: string) => void) {
   const { columns = ['shared'], vessel: vessels = [], aggregate } = options;
   const windowed = windowMicros(options.window);
   const held = parseDurationMs(options.hold);

@@ -9,15 +9,8 @@ import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
 /** Goes up when a member is renamed, removed, or means something else; new members may come without it. */
 export const SCHEMA_VERSION = 1;
 
-/** `kind` of the lines that hold items of a list. */
-export const LINE_KINDS = {
-  jobs: 'job',
-  days: 'day',
-  findings: 'finding',
-  unasked: 'unasked',
-  vessels: 'vessel',
-  warnings: 'warning',
-} as const;
+/** `kind` of the lines that hold items of a list: one of `days` is a `day`. */
+export const lineKind = (list: string) => list.replace(/s$/, '');
 
 /** `published`: has a receipt of the job's settings (and rows, where `empty` is told apart); `running`: elsewhere. */
 const KNOWN_STATES = ['published', 'empty', 'unchanged', 'not-due', 'failed', 'refused', 'running'] as const;

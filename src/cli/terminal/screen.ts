@@ -1,7 +1,6 @@
 /**
- * A stream that a person may be looking at: its width, its colours, and a bar that log lines do not break. Commands write
- * to it by the functions here and in no other way: they let nothing through that steers a terminal, but for our own
- * colours and the bar's.
+ * A stream that a person may be looking at. Commands write to it by the functions here alone, which let nothing through that steers a terminal, but for
+ * our own colours and a bar that log lines do not break.
  */
 import { inspect, styleText } from 'node:util';
 import { type Clock, cleanForeignText, cleanLines, visibleJson } from '../../core/model/index.ts';

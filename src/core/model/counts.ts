@@ -23,10 +23,7 @@ const MAX_FIRST_SERIES = 512;
 
 const isHourOfDay = (hour: number): boolean => hour >= 0 && hour < DAY_HOURS && Number.isInteger(hour);
 
-/**
- * Counts per series (by time series id) and hour of one day: the currency of every proof. They lie in one array, for a
- * small vessel-day is little else, and with an object for each hour most of it would outlive collections of garbage.
- */
+/** Counts per series and hour of one day: the currency of every proof. They lie in one array: of a small vessel-day, objects for hours would be most. */
 export class DayCounts {
   readonly dayFromMicros: Micros;
   /** Time series id → index of its first cell. */

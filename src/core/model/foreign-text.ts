@@ -1,8 +1,7 @@
 /**
- * Text from outside (names of series, answers of the service, keys and files of a lake, jobs of the queue) on its way
- * into a message, a log or a terminal. Nobody has to remember it: the base class of our errors, `messageOf`, the log,
- * the notes, the writers of `cli/terminal/` and the tables call these, and test/architecture.test.ts sees that there is no
- * other way out. Stored rows and metadata stay exact: this is for what people read.
+ * Text from outside (names, answers, keys and files of a lake, jobs of the queue) on its way to people. Nobody has to remember it: our errors, `messageOf`,
+ * the log, the notes, the writers of `cli/terminal/` and the tables call these, and test/architecture.test.ts sees that there is no other way out.
+ * Stored rows and metadata stay exact.
  */
 
 /** Controls, line and paragraph separators, direction marks, characters without a shape, halves of surrogate pairs. */

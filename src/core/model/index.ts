@@ -1,7 +1,6 @@
 /**
- * The words of this project as types, pure; docs/glossary.md says what each means. Every range is half-open,
- * `[from, to)`. Instants are whole microseconds since 1970-01-01T00:00Z in a JavaScript number: exact for the years this
- * project accepts (1970 to 2199).
+ * The words of this project as types, pure; docs/glossary.md says what each means. Ranges are half-open, `[from, to)`. Instants are whole microseconds since
+ * 1970-01-01T00:00Z in a JavaScript number: exact for the years this project accepts (1970 to 2199).
  */
 export * from './claim.ts';
 export * from './column-batch.ts';

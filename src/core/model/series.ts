@@ -59,22 +59,8 @@ export interface CountedRow {
 
 /** The sixteen aggregations of the contract. */
 export const AGGREGATIONS = [
-  'avg',
-  'count',
-  'delta',
-  'first_time',
-  'first_val',
-  'integral',
-  'kurtosis',
-  'last_time',
-  'last_val',
-  'max',
-  'mean',
-  'min',
-  'skewness',
-  'stddev',
-  'sum',
-  'var',
+  ...(['avg', 'count', 'delta', 'first_time', 'first_val', 'integral', 'kurtosis', 'last_time'] as const),
+  ...(['last_val', 'max', 'mean', 'min', 'skewness', 'stddev', 'sum', 'var'] as const),
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 

@@ -1,10 +1,9 @@
 /**
  * When a schedule fires. Pure.
  *
- * A cron expression is matched against the wall clock of the schedule's zone, and a matching time becomes a moment:
- * one that a change of clocks skips fires when the clocks change, and one that comes twice fires the first time. So a
- * night is one firing, whatever a zone does. An expression that matches in every hour follows the real time instead.
- * cron-parser only matches expressions, in UTC: in zones that jump at midnight it finds nothing for most of that day.
+ * A cron expression is matched against the wall clock of its zone. A matching time that a change of clocks skips fires when the clocks change, one that comes
+ * twice fires the first time: a night is one firing, whatever a zone does. One that matches in every hour follows the real time instead. cron-parser only
+ * matches, in UTC: in zones that jump at midnight it finds nothing for most of that day.
  */
 import { createRequire } from 'node:module';
 import type { CronExpression } from 'cron-parser';

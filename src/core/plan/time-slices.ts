@@ -55,11 +55,8 @@ export function splitTimeSlice(
   const middle = (fromMicros + toMicros) / 2;
   const cut = Math.round(middle / stepMicros) * stepMicros;
   if (cut <= fromMicros || cut >= toMicros) return undefined;
-  const [before, after] = [
-    { fromMicros, toMicros: cut },
-    { fromMicros: cut, toMicros },
-  ];
-  return [before, after];
+  const before = { fromMicros, toMicros: cut };
+  return [before, { fromMicros: cut, toMicros }];
 }
 
 /** A range in `pieces` of equal length, cut at whole seconds; fewer where a piece would be under a second. */

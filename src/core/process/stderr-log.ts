@@ -1,7 +1,6 @@
 /**
- * stderr of a process that runs until it is told to stop: lines of JSON and nothing else, whoever writes to it. What Node
- * prints of warnings and of errors that nobody caught, and what libraries write, become lines of the log. Only what the
- * engine writes when it ends itself (its memory is used up) cannot be had.
+ * stderr of a process that runs until it is told to stop: lines of JSON and nothing else, whoever writes to it, Node and libraries too. Only what the
+ * engine writes when its memory is used up cannot be had.
  */
 import { messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';

@@ -1,7 +1,6 @@
 /** What an export will take, from a sample. Pure: what was sampled and experienced is passed in. */
 import type { Dataset } from '../../core/model/index.ts';
 
-/** What the source counts of one vessel-day. */
 export interface SampledDay {
   readonly vessel: string;
   readonly date: string;
@@ -11,7 +10,6 @@ export interface SampledDay {
   readonly series: number;
 }
 
-/** What published days of the same job took. */
 export interface Experience {
   readonly vesselDays: number;
   readonly rows: number;
@@ -20,7 +18,6 @@ export interface Experience {
   readonly durationMs: number;
 }
 
-/** One request for readings that was timed. */
 export interface TimedFetch {
   readonly rows: number;
   readonly durationMs: number;
@@ -28,18 +25,15 @@ export interface TimedFetch {
 
 export interface CostInput {
   readonly dataset: Dataset;
-  /** Vessel-days to export. */
   readonly toDo: number;
   readonly sampled: readonly SampledDay[];
   /** Requests for metadata that each vessel-day begins with. */
   readonly expressions: number;
-  /** Does each vessel-day ask the source for its counts? */
   readonly counted: boolean;
   /** Time slices of a vessel-day with so many readings and series. */
   readonly slicesOf: (day: SampledDay) => number;
   readonly experience: Experience | undefined;
   readonly timed: TimedFetch | undefined;
-  /** Mean time of a small request. */
   readonly latencyMs: number;
   readonly concurrencyLimit: number;
   /** Vessel-days at once. */
@@ -59,9 +53,7 @@ export interface CostEstimate {
   readonly requests: number;
   readonly sizeBytes: number;
   readonly durationMs: number;
-  /** What decides the time. */
   readonly boundBy: 'rate-limit' | 'experience' | 'timed-request' | 'requests';
-  /** Where bytes per row come from. */
   readonly bytesFrom: 'experience' | 'assumption';
 }
 

@@ -32,7 +32,6 @@ export interface JobPlan {
   /** Vessel-days whose receipts say how long they took and how large they are. */
   readonly experience: Experience | null;
   readonly timed: TimedDay | null;
-  /** Vessels that discovery did not settle. */
   readonly troubles: readonly VesselTrouble[];
 }
 

@@ -55,7 +55,6 @@ export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[])
     days,
     /** Of the vessels that were sampled. */
     expressionsOf,
-    /** Mean time of a request. */
     latencyMs: requests === 0 ? 0 : durationMs / requests,
   };
 }

@@ -186,7 +186,6 @@ async function exported(
   return { receipt, result: { day, status, rows, sizeBytes, resumed, ...(warning !== '' && { warning }) } };
 }
 
-/** The result that an error makes. */
 export function failedResult(ports: ExportPorts, day: VesselDay, error: unknown): DayResult {
   const message = messageOf(error);
   if (!(error instanceof VesselExportError)) {

@@ -21,7 +21,6 @@ export class DayMap<T> {
     ofDate.set(vessel, value);
   }
 
-  /** Those of a date. */
   on(date: string): Iterable<T> {
     return this.#byDate.get(date)?.values() ?? [];
   }

@@ -3,7 +3,6 @@ import { type Moment, type Receipt, toMoment } from '../../core/model/index.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
 import type { ReceiptVersion } from './ledger.ts';
 
-/** A receipt in the index. */
 export interface IndexRow
   extends Pick<
     Receipt,
@@ -52,7 +51,6 @@ export function toIndexRow(receipt: Receipt, { sizeBytes: listedBytes, tag }: Re
   };
 }
 
-/** What was asked of a receipt that was fetched. */
 export function partOf<M extends IndexedMember>(row: IndexRow, members: readonly M[]): IndexedPart<M> {
   const { job, vessel, date } = row;
   const part: Record<string, unknown> = { job, vessel, date };
@@ -79,7 +77,6 @@ export interface Column {
   readonly isOptional?: boolean;
 }
 
-/** A member of the receipt as it is. */
 const member = (name: string, kind: Column['kind']): Column => ({
   ...{ kind, isRight: (RECEIPT[name] ?? RECEIPT_ADDED[name])![0] },
 });

@@ -48,7 +48,6 @@ interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
 }
 
 export interface LedgerReading {
-  /** Receipts that cannot be read. */
   readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
   /** How many receipts came out of the index, and how many were fetched. */
   fromIndex: number;
@@ -79,7 +78,6 @@ export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): 
   return reading;
 }
 
-/** What is found out about a month while it is read. */
 interface MonthState {
   readonly reading: LedgerReading;
   /** Dates whose receipts are known, as far as the index is concerned. */

@@ -56,7 +56,6 @@ export async function lastReceiptDates(
   return last;
 }
 
-/** The first date on which the job has a receipt. */
 export async function firstReceiptDate(
   store: Pick<ObjectStore, 'list'>,
   job: string,
@@ -95,7 +94,6 @@ export async function lastListedDate(
   return undefined;
 }
 
-/** The first receipt of these dates that can be read. */
 export async function newestReadable(
   store: Pick<ObjectStore, 'get'>,
   job: string,
@@ -117,7 +115,6 @@ export type LastPublished = ReturnType<typeof createLastPublished>;
  */
 const LOOK_MS = 10_000;
 
-/** What a vessel-day's series are compared with. */
 export function createLastPublished(store: ObjectStore, clock: Clock) {
   /** The newest published day by job and vessel, and when it was looked for. */
   const looks = new Map<string, { readonly atMs: number; readonly newest: Promise<Receipt | undefined> }>();

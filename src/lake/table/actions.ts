@@ -42,7 +42,6 @@ export interface RemoveFile extends Pick<AddFile, 'path' | 'dataChange'> {
   readonly size?: number;
 }
 
-/** How far an application that writes has come, in its own counting. */
 export interface Transaction {
   readonly appId: string;
   readonly version: number;

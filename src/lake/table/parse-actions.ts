@@ -185,7 +185,6 @@ export function faultText(error: DataError | FatalError): string {
   return error.message.split(ADVICE)[0]!;
 }
 
-/** Is it the log that cannot be read, or understood? */
 export function isTableFault(error: unknown): error is DataError | FatalError {
   return error instanceof DataError || (error instanceof FatalError && error.code === 'unsupported-table');
 }

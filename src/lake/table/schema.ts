@@ -11,7 +11,6 @@ export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 
 const PARTITION_COLUMNS: readonly string[] = ['vessel', 'date'];
 
-/** A column of a dataset, as its Parquet files have it. */
 export interface DatasetColumn {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'text' | 'series';
@@ -35,7 +34,6 @@ const PARTITION_FIELDS: readonly TableField[] = [
 /** Where a table says which dataset it holds; readers pass over it. */
 const DATASET_KEY = 'vessel_export.dataset';
 
-/** What a table is to hold: one job's dataset. */
 export interface TableContent {
   readonly job: string;
   readonly dataset: Dataset;

@@ -72,7 +72,6 @@ export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   return { jobs, leftOut, converted: true };
 }
 
-/** Whose conversion it is: our name, and the file that has it. */
 interface OwnMark {
   readonly by: string;
   readonly file: LakeFile;

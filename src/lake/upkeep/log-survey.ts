@@ -26,7 +26,6 @@ export interface LogSurvey {
   readonly columns: ReadonlyMap<string, DatasetColumn>;
   readonly fileCount: number;
   readonly named: number;
-  /** Vessel-days that cannot be in the table, and why. */
   readonly leftOut: readonly LeftOut[];
   /** The table, where its log can be read and has every version that a receipt names. */
   readonly table: Table | undefined;
@@ -130,14 +129,12 @@ async function orFault<T>(read: () => Promise<T>): Promise<T | string> {
   return found instanceof DataError ? faultText(found) : found;
 }
 
-/** Has a table other files of a vessel-day than its receipt names? */
 export function differs(table: Pick<Table, 'filesOf'>, receipt: Receipt): boolean {
   const { vessel, date, object } = receipt;
   const files = table.filesOf(vessel, date).map(({ path, sizeBytes }) => `${sizeBytes} ${path}`);
   return files.join() !== (object === null ? '' : `${object.sizeBytes} ${tablePath(receipt, object.key)}`);
 }
 
-/** How a table's columns differ from those of its files, in words. */
 export async function columnFaults(
   metadata: TableMetadata,
   { job, columns }: TableContent,

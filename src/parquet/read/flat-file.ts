@@ -9,16 +9,10 @@ const TWO_32 = 2 ** 32;
 /** Texts that share beginnings are more than their pages hold; a million receipts have some 80 MB in a column. */
 const MAX_TEXT_BYTES = 256 << 20;
 
-export interface FlatFile {
-  readonly rows: number;
-  readonly keyValues: ReadonlyMap<string, string>;
-  /** Doubles, whole numbers exact up to 2^53, or times as they stand there; NaN where a row has none. Throws DataError for damaged pages. */
-  numbers(name: string): Float64Array;
-  texts(name: string): Texts;
-}
+export type FlatFile = ReturnType<typeof openFlatFile>;
 
 /** `columns`: those that may be asked for, which must be there. Throws as `readParquetFooter`. */
-export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuestion[]): FlatFile {
+export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuestion[]) {
   const maxBytes = columns.length * MAX_UNCOMPRESSED_BYTES;
   const footer = readParquetFooter(parquet, columns, MAX_PARQUET_ROWS, maxBytes);
   const { rows, keyValues } = footer;
@@ -41,7 +35,8 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
   return {
     rows,
     keyValues,
-    numbers(name) {
+    /** Doubles, whole numbers exact up to 2^53, or times as they stand there; NaN where a row has none. Throws DataError for damaged pages. */
+    numbers(name: string): Float64Array {
       const numbers = new Float64Array(rows).fill(Number.NaN);
       read(name, ({ page: { present, words }, column }, from) => {
         const doubles = column.kind === 'double' ? new Float64Array(words.buffer) : undefined;
@@ -55,7 +50,7 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
       });
       return numbers;
     },
-    texts(name) {
+    texts(name: string): Texts {
       const texts = new Texts(rows);
       read(name, (reader, from) => texts.take(reader.page, from));
       return texts;

@@ -31,24 +31,17 @@ interface ParquetRowGroup {
   readonly chunks: readonly ColumnChunk[];
 }
 
-interface ParquetFooter {
-  readonly columns: readonly ParquetColumn[];
-  readonly groups: readonly ParquetRowGroup[];
-  readonly rows: number;
-  readonly keyValues: ReadonlyMap<string, string>;
-}
-
 /** Read and check the footer; `maxUncompressedBytes` of all columns together. Throws DataError `body-truncated`, `bad-parquet` or `page-too-large`. */
 export function readParquetFooter(
   body: Uint8Array,
   questions: readonly ColumnQuestion[],
   maxRows: number,
   maxUncompressedBytes = MAX_UNCOMPRESSED_BYTES,
-): ParquetFooter {
+) {
   const { start, end } = footerSpan(body);
   const reader = new ThriftReader(body, start, end, FOOTER);
   let schema: ReturnType<typeof leavesOf> | undefined;
-  let columns: ParquetColumn[] = [];
+  let columns: readonly ParquetColumn[] = [];
   let claimedRows = -1;
   const groups: ParquetRowGroup[] = [];
   const keyValues = new Map<string, string>();

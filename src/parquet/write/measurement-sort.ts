@@ -2,9 +2,8 @@ import { type ColumnBatch, JSON_TEXT, jsonTextAt } from '../../core/model/index.
 import { createKindRuns, type KindRuns, startRun } from './pages.ts';
 
 /**
- * Readings in order of arrival → in order of (time_series_id, timestamp, value): a stable counting sort by series leaves only runs of equal
- * times to be put in order. Longs as numbers come first, then doubles by their bits as a signed integer, then texts by bytes; so the result
- * depends on the multiset of readings alone.
+ * Readings in order of (time_series_id, timestamp, value): a stable counting sort by series leaves only runs of equal times. Longs come first, then
+ * doubles by their bits as a signed integer, then texts by bytes; so the result depends on the multiset of readings alone.
  */
 export interface SortedReadings {
   readonly rows: number;

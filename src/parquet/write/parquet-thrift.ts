@@ -10,22 +10,14 @@ import type {
   SchemaElement,
   Statistics,
 } from 'hyparquet';
-import {
-  BoundaryOrders,
-  CompressionCodecs,
-  ConvertedTypes,
-  Encodings,
-  FieldRepetitionTypes,
-  PageTypes,
-  ParquetTypes,
-} from 'hyparquet/src/constants.js';
+import * as names from 'hyparquet/src/constants.js';
 import { readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { FatalError } from '../../core/errors.ts';
 import { type ByteSink, createByteSink, putBytes, putUint32 } from './byte-sink.ts';
 import { type Fields, putBinary, putByte, putStruct, putWhole } from './thrift.ts';
 
 export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
-const RLE = Encodings.indexOf('RLE');
+const RLE = names.Encodings.indexOf('RLE');
 
 /** The header of a page of so many bytes before it was packed: of data, whose levels are RLE, or of a dictionary, which is PLAIN. */
 export function putPageHeader(
@@ -38,13 +30,13 @@ export function putPageHeader(
 ): void {
   const isData = type === 'DATA_PAGE';
   putStruct(sink, (header) => {
-    header.whole(1, 'i32', PageTypes.indexOf(type));
+    header.whole(1, 'i32', names.PageTypes.indexOf(type));
     header.whole(2, 'i32', bytes);
     header.whole(3, 'i32', packed.length);
     header.bits32(4, crc32(packed));
     header.struct(isData ? 5 : 7, (page) => {
       page.whole(1, 'i32', values);
-      page.whole(2, 'i32', Encodings.indexOf(encoding));
+      page.whole(2, 'i32', names.Encodings.indexOf(encoding));
       if (isData) for (const level of [3, 4]) page.whole(level, 'i32', RLE);
     });
   });
@@ -55,7 +47,7 @@ export function putColumnIndex(sink: ByteSink, index: ColumnIndex): void {
     fields.list(1, 'false', index.null_pages, (list, isNull) => putByte(list, isNull ? 1 : 0));
     fields.list(2, 'binary', index.min_values as Uint8Array[], putBinary);
     fields.list(3, 'binary', index.max_values as Uint8Array[], putBinary);
-    fields.whole(4, 'i32', BoundaryOrders.indexOf(index.boundary_order));
+    fields.whole(4, 'i32', names.BoundaryOrders.indexOf(index.boundary_order));
     fields.list(5, 'i64', index.null_counts, (list, count) => putWhole(list, Number(count)));
   });
 }
@@ -128,11 +120,11 @@ export function rowGroupBytes(group: RowGroup): Uint8Array {
 
 function putSchemaElement(fields: Fields, element: SchemaElement): void {
   const { type, repetition_type, converted_type, logical_type } = element;
-  fields.whole(1, 'i32', type && ParquetTypes.indexOf(type));
-  fields.whole(3, 'i32', repetition_type && FieldRepetitionTypes.indexOf(repetition_type));
+  fields.whole(1, 'i32', type && names.ParquetTypes.indexOf(type));
+  fields.whole(3, 'i32', repetition_type && names.FieldRepetitionTypes.indexOf(repetition_type));
   fields.binary(4, element.name);
   fields.whole(5, 'i32', element.num_children);
-  fields.whole(6, 'i32', converted_type && ConvertedTypes.indexOf(converted_type));
+  fields.whole(6, 'i32', converted_type && names.ConvertedTypes.indexOf(converted_type));
   fields.whole(9, 'i32', element.field_id);
   if (logical_type !== undefined) fields.struct(10, (kind) => putLogicalType(kind, logical_type));
 }
@@ -179,10 +171,12 @@ function putColumnChunk(fields: Fields, chunk: ColumnChunk): void {
 
 function putColumnMetadata(fields: Fields, meta: NonNullable<ColumnChunk['meta_data']>): void {
   const { type, statistics } = meta;
-  fields.whole(1, 'i32', ParquetTypes.indexOf(type));
-  fields.list(2, 'i32', meta.encodings, (sink, encoding) => putWhole(sink, Encodings.indexOf(encoding)));
+  fields.whole(1, 'i32', names.ParquetTypes.indexOf(type));
+  fields.list(2, 'i32', meta.encodings, (sink, encoding) =>
+    putWhole(sink, names.Encodings.indexOf(encoding)),
+  );
   fields.list(3, 'binary', meta.path_in_schema, putBinary);
-  fields.whole(4, 'i32', CompressionCodecs.indexOf(meta.codec));
+  fields.whole(4, 'i32', names.CompressionCodecs.indexOf(meta.codec));
   fields.whole(5, 'i64', meta.num_values);
   fields.whole(6, 'i64', meta.total_uncompressed_size);
   fields.whole(7, 'i64', meta.total_compressed_size);
@@ -190,8 +184,8 @@ function putColumnMetadata(fields: Fields, meta: NonNullable<ColumnChunk['meta_d
   fields.whole(11, 'i64', meta.dictionary_page_offset);
   if (statistics !== undefined) fields.struct(12, (inner) => putStatistics(inner, statistics, type));
   fields.structs(13, meta.encoding_stats, (inner, { page_type, encoding, count }) => {
-    inner.whole(1, 'i32', PageTypes.indexOf(page_type));
-    inner.whole(2, 'i32', Encodings.indexOf(encoding));
+    inner.whole(1, 'i32', names.PageTypes.indexOf(page_type));
+    inner.whole(2, 'i32', names.Encodings.indexOf(encoding));
     inner.whole(3, 'i32', count);
   });
 }

@@ -41,24 +41,22 @@ export function createFetchedObjects(
     }
   }
 
-  return {
-    /** Files with the objects, in their order. Throws ConfigError `too-much` before anything is fetched. */
-    async fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<string[]> {
-      const total = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-      if (total > maxBytes) throw tooMuch(objects.length, total, maxBytes);
-      const missing = objects.filter((object) => !files.has(nameOf(object)));
-      const missingBytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-      await makeRoom(new Set(objects.map(nameOf)), missingBytes);
-      await forEachAtOnce(missing, AT_ONCE, async (object) => {
-        const { job, vessel, date } = object.day;
-        const folder = join(dir, job, `vessel=${vessel}`, `date=${date}`);
-        await mkdir(folder, { recursive: true });
-        const path = join(folder, `${made++}.parquet`);
-        await fetchWhole(store, object, path, signal);
-        files.set(nameOf(object), { path, sizeBytes: object.sizeBytes });
-      });
-      return objects.map((object) => files.get(nameOf(object))!.path);
-    },
+  /** Files with the objects, in their order. Throws ConfigError `too-much` before anything is fetched. */
+  return async (objects: readonly LakeObject[], signal: AbortSignal): Promise<string[]> => {
+    const total = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    if (total > maxBytes) throw tooMuch(objects.length, total, maxBytes);
+    const missing = objects.filter((object) => !files.has(nameOf(object)));
+    const missingBytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    await makeRoom(new Set(objects.map(nameOf)), missingBytes);
+    await forEachAtOnce(missing, AT_ONCE, async (object) => {
+      const { job, vessel, date } = object.day;
+      const folder = join(dir, job, `vessel=${vessel}`, `date=${date}`);
+      await mkdir(folder, { recursive: true });
+      const path = join(folder, `${made++}.parquet`);
+      await fetchWhole(store, object, path, signal);
+      files.set(nameOf(object), { path, sizeBytes: object.sizeBytes });
+    });
+    return objects.map((object) => files.get(nameOf(object))!.path);
   };
 }
 

@@ -1,8 +1,7 @@
 /**
- * Which objects a query may need, before any is fetched. DuckDB plans it over empty files in the places of the objects,
- * one folder a job: its plan says which conditions on `vessel` and `date` each scan has, and how many files they leave.
- * Conditions on `timestamp` mean dates too, for an object holds those of its date. What is not understood, or does not
- * add up, leaves all objects: never one less than the query may need.
+ * Which objects a query may need, before any is fetched. DuckDB plans it over empty files in their places: its plan says which conditions on `vessel` and
+ * `date` each scan has, and how many files they leave. Conditions on `timestamp` mean dates too. What is not understood, or does not add up, leaves all
+ * objects: never one less than the query may need.
  */
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { duckdbText, type Sql, sql } from '../../core/duckdb/sql-text.ts';

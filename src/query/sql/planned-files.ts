@@ -29,11 +29,11 @@ export async function openPlannedFiles(
   sources: readonly Source[],
   { lake, localDir, dir, maxFetchBytes }: PlannedOptions,
 ) {
-  const fetched = createFetchedObjects(lake.store, join(dir, 'objects'), maxFetchBytes);
+  const fetchObjects = createFetchedObjects(lake.store, join(dir, 'objects'), maxFetchBytes);
   const decoyDir = join(dir, 'decoy');
   const templateOf = ({ job }: Source) => join(dir, `${job}.parquet`);
   const templates = new Map(sources.map((source) => [source.job, templateOf(source)]));
-  const emptyFiles = createEmptyFiles(join(dir, 'places'), templates);
+  const placeEmptyFiles = createEmptyFiles(join(dir, 'places'), templates);
   let planDir: string;
   let listed: LakeObject[] = [];
   let files: { readonly job: string; readonly path: string }[] = [];
@@ -64,7 +64,7 @@ export async function openPlannedFiles(
       const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(lake, job, signal)));
       listed = lists.flat();
       const days = listed.map(({ day }) => day);
-      planDir = await emptyFiles.place(days, signal);
+      planDir = await placeEmptyFiles(days, signal);
       await fillTable(connection, dir, listed);
     },
     /** Those of the listed objects that a query over the placeholders may need. */
@@ -76,7 +76,7 @@ export async function openPlannedFiles(
     async fetch(objects: readonly LakeObject[], signal: AbortSignal) {
       const paths =
         localDir === undefined
-          ? await fetched.fetch(objects, signal)
+          ? await fetchObjects(objects, signal)
           : objects.map(({ key }) => join(localDir, key));
       files = objects.map(({ day: { job } }, index) => ({ job, path: paths[index]! }));
     },
@@ -127,19 +127,17 @@ const LINKS_AT_ONCE = 16;
 export function createEmptyFiles(dir: string, templates: ReadonlyMap<string, string>) {
   let made = 0;
   let placed: { readonly what: string; readonly folder: string } | undefined;
-  return {
-    /** Put `<folder>/job=…/vessel=…/date=…/empty.parquet` in the place of each vessel-day, and nothing else; what is there already is kept. */
-    async place(days: readonly VesselDay[], signal: AbortSignal) {
-      const vessels = datesOfVessels(days);
-      const what = JSON.stringify(vessels);
-      if (placed?.what === what) return join(placed.folder, 'plan');
-      if (placed !== undefined) await rm(placed.folder, { recursive: true, force: true });
-      placed = undefined;
-      const folder = join(dir, String(made++));
-      await linkAll(folder, vessels, templates, signal);
-      placed = { what, folder };
-      return join(folder, 'plan');
-    },
+  /** Put `<folder>/job=…/vessel=…/date=…/empty.parquet` in the place of each vessel-day, and nothing else; what is there already is kept. */
+  return async (days: readonly VesselDay[], signal: AbortSignal) => {
+    const vessels = datesOfVessels(days);
+    const what = JSON.stringify(vessels);
+    if (placed?.what === what) return join(placed.folder, 'plan');
+    if (placed !== undefined) await rm(placed.folder, { recursive: true, force: true });
+    placed = undefined;
+    const folder = join(dir, String(made++));
+    await linkAll(folder, vessels, templates, signal);
+    placed = { what, folder };
+    return join(folder, 'plan');
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * What a statement may be: one that reads. DuckDB itself is locked to the lake's folders, but it would write there; so
- * its own parser says what a statement is made of, and only queries of known parts, whose table functions touch no file,
- * are run. When it prepares one it says once more whether that reads (SqlConnection).
+ * What a statement may be: one that reads. DuckDB is locked to the lake's folders, but would write there; so its own parser says what a statement is made
+ * of, and only queries of known parts, whose table functions touch no file, are run. Prepared, it says once more whether it reads (SqlConnection).
  */
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { checkedByParser, type Sql, sql } from '../../core/duckdb/sql-text.ts';
@@ -11,14 +10,8 @@ import { shortName } from '../../core/model/index.ts';
 /** Table functions that make rows of nothing but their arguments, or say what there is. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['unnest', 'range', 'generate_series', 'repeat', 'repeat_row', 'json_each', 'json_tree', 'summary'],
-  ...[
-    'duckdb_columns',
-    'duckdb_functions',
-    'duckdb_keywords',
-    'duckdb_tables',
-    'duckdb_types',
-    'duckdb_views',
-  ],
+  ...['duckdb_columns', 'duckdb_functions', 'duckdb_keywords', 'duckdb_tables', 'duckdb_types'],
+  'duckdb_views',
   ...['pragma_table_info', 'pragma_version', 'icu_calendar_names', 'pg_timezone_names'],
   ...['histogram', 'histogram_values'],
 ]);

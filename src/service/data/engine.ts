@@ -1,10 +1,9 @@
 /**
- * DuckDB, opened when it is first needed: it reads an exported lake. It may touch the lake's folder and a scratch folder
- * of its own, and nothing else; extensions cannot be loaded. One thread, so that the order of rows is one.
+ * DuckDB, opened when it is first needed: it reads an exported lake, touches nothing but its folder and a scratch folder, and loads no extension. One
+ * thread, so that the order of rows is one.
  *
- * What runs in DuckDB takes a thread of Node's pool, of which there are four, for as long as it takes; tokens are checked
- * and bodies compressed there too. So few queries run at once, and the others wait in line. A query ends soon after its
- * signal: it has to, for the process cannot exit before it.
+ * A query holds one of the four threads of Node's pool, where tokens are checked and bodies compressed too: so few run at once, the others wait in line,
+ * and one ends soon after its signal, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
 import { createWaitingLine } from '../../core/concurrency.ts';

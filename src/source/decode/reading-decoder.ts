@@ -13,20 +13,15 @@ export interface ReadingDecoderOptions {
   readonly slabBytes?: number;
 }
 
-/** Before an error leaves any of its functions, `onBatch` has had every record before the faulty one; it is thrown again by the next. */
-interface ReadingDecoder extends BodyDecoder {
-  /** The body broke off: hand over the records that are whole. Does nothing after an error. */
-  flush(): void;
-}
-
 /**
+ * Before an error leaves any of its functions, `onBatch` has had every record before the faulty one; it is thrown again by the next.
  * Memory: one batch, its JSON text (8 MiB and one record), and the longest record (at most 64 MiB).
  *
  * Throws DataError: `malformed-json`, `missing-field`, `duplicate-key`, `bad-id`, `bad-timestamp`,
  * `timestamp-too-fine`, `out-of-order`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError:
  * `error-in-body`.
  */
-export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDecoder {
+export function createReadingDecoder(options: ReadingDecoderOptions) {
   const { format, dictionary, onBatch, batchRows = DEFAULT_BATCH_ROWS, slabBytes } = options;
   const parser = new ReadingParser(dictionary, batchRows, onBatch);
   const scanner = new BodyScanner(format, parser, slabBytes);
@@ -47,10 +42,11 @@ export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDec
     attempt(() => parser.emit());
   };
   return {
-    push: (chunk) => attempt(() => scanner.push(chunk)),
+    push: (chunk: Uint8Array) => attempt(() => scanner.push(chunk)),
+    /** The body broke off: hand over the records that are whole. Does nothing after an error. */
     flush: () => {
       if (failure === undefined) finish(() => scanner.scan());
     },
     end: () => finish(() => scanner.end()),
-  };
+  } satisfies BodyDecoder & { flush: unknown };
 }

@@ -1,13 +1,6 @@
 import type { Clock, Log } from '../../core/model/ports.ts';
 import type { Answer, Send } from './exchange.ts';
 
-/** What the service's answers say of the time: a witness beside this machine's clock. */
-interface ServerClock {
-  /** Milliseconds since the epoch by the service; undefined where no answer of late has said so. */
-  nowMs(): number | undefined;
-  note(answer: Answer): void;
-}
-
 /** Clocks further apart are worth a warning. */
 export const CLOCK_TOLERANCE_MS = 300_000;
 /** An older answer says nothing any more: a machine may have been asleep since. */
@@ -16,7 +9,8 @@ const MAX_AGE_MS = 3_600_000;
 const EARLIEST_MS = Date.UTC(2025, 9, 31);
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-export function createServerClock(clock: Clock, log: Log): ServerClock {
+/** What the service's answers say of the time: a witness beside this machine's clock. */
+export function createServerClock(clock: Clock, log: Log) {
   let noted: { readonly serverMs: number; readonly atMs: number } | undefined;
   let hasWarned = false;
 
@@ -32,11 +26,12 @@ export function createServerClock(clock: Clock, log: Log): ServerClock {
   }
 
   return {
-    nowMs() {
+    /** Milliseconds since the epoch by the service; undefined where no answer of late has said so. */
+    nowMs(): number | undefined {
       const ageMs = noted === undefined ? Infinity : clock.monotonicMs() - noted.atMs;
       return ageMs > MAX_AGE_MS ? undefined : noted!.serverMs + ageMs;
     },
-    note(answer) {
+    note(answer: Answer): void {
       const serverMs = dateOf(answer);
       if (serverMs === undefined) return;
       noted = { serverMs, atMs: clock.monotonicMs() };
@@ -53,7 +48,7 @@ function dateOf({ headers }: Answer): number | undefined {
   return serverMs + (/^\d{1,9}$/.test(age) ? Number(age) * 1_000 : 0);
 }
 
-export function withServerClock(serverClock: ServerClock, next: Send): Send {
+export function withServerClock(serverClock: ReturnType<typeof createServerClock>, next: Send): Send {
   return (attempt) =>
     next({
       ...attempt,

@@ -16,15 +16,7 @@ interface AccessToken {
   worked: boolean;
 }
 
-interface TokenSource {
-  /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
-  current(signal: AbortSignal): Promise<AccessToken>;
-  /** The present token, if it outlives the sending of a request. Renews it early in the background. */
-  atHand(): AccessToken | undefined;
-  /** The service refused this token: `current` must not give it out again. */
-  drop(token: AccessToken): void;
-  secrets(): readonly string[];
-}
+type TokenSource = ReturnType<typeof createTokenSource>;
 
 interface TokenSourceOptions extends TokenRequestOptions {
   readonly clientId: string;
@@ -40,14 +32,15 @@ const EARLY_RETRY_MS = 30_000;
 const REFUSAL_MEMORY_MS = 10_000;
 
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
-export function createTokenSource(options: TokenSourceOptions): TokenSource {
+export function createTokenSource(options: TokenSourceOptions) {
   const { clock, log, clientId, clientSecret } = options;
   const presentSecret = () => (typeof clientSecret === 'string' ? clientSecret : clientSecret());
   let secret = presentSecret();
   let credentials = new BasicCredentials(clientId, secret);
   let former: readonly string[] = [];
   let tokens: readonly string[] = [];
-  const secrets = () => [...credentials.secrets, ...former, ...tokens];
+  /** Never to be shown. */
+  const secrets = (): readonly string[] => [...credentials.secrets, ...former, ...tokens];
   let held: AccessToken | undefined;
   let pending: Promise<AccessToken> | undefined;
   let refusal: { readonly error: FatalError; readonly untilMs: number } | undefined;
@@ -84,6 +77,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     return pending;
   };
 
+  /** The present token, if it outlives the sending of a request. Renews it early in the background. */
   const atHand = (): AccessToken | undefined => {
     const nowMs = clock.monotonicMs();
     const token = held;
@@ -100,12 +94,14 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   };
 
   return {
-    current: (signal) => {
+    /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
+    current: (signal: AbortSignal): Promise<AccessToken> => {
       const token = atHand();
       return token === undefined ? abortable(renew(), signal) : Promise.resolve(token);
     },
     atHand,
-    drop: (token) => {
+    /** The service refused this token: `current` must not give it out again. */
+    drop: (token: AccessToken): void => {
       if (held === token) held = undefined;
     },
     secrets,

@@ -6,10 +6,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
 
-export interface Transport {
-  send<T>(attempt: Attempt<T>): Promise<T>;
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 /** Sockets to one origin: far above any sensible concurrency limit, which is what really bounds them. */
 const MAX_SOCKETS = 256;
@@ -18,7 +15,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /** The innermost layer: one HTTP request over undici, no redirect, no proxy. The socket of a body that was not read to its end is closed. */
-export function createTransport(): Transport {
+export function createTransport() {
   const agent = new Agent({
     connections: MAX_SOCKETS,
     pipelining: 1,

@@ -160,7 +160,6 @@ async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
   }
 }
 
-/** The version of the file if it holds these bytes. */
 async function versionHolding(path: string, bytes: Uint8Array): Promise<Version | undefined> {
   const found = await readObject(path);
   return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;

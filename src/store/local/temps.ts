@@ -59,7 +59,6 @@ export async function moveTemp(tempPath: string, path: string): Promise<void> {
   ownTemps.delete(tempPath);
 }
 
-/** Remove a temp file, unless it was moved. */
 export async function dropTemp(tempPath: string): Promise<void> {
   if (!ownTemps.has(tempPath)) return;
   await unlessMissing(unlink(tempPath));

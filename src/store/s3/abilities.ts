@@ -24,7 +24,6 @@ export interface S3Abilities {
   readonly completes: boolean;
 }
 
-/** A condition of S3's on what is there. */
 export type PutCondition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>;
 
 /** The same bytes have the same version, so that a put which is sent twice is written twice. */

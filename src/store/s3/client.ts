@@ -22,7 +22,6 @@ export interface S3StoreOptions extends S3Settings {
   readonly pageSize?: number;
 }
 
-/** A bucket and prefix with the clients to reach it. */
 export type S3Bucket = ReturnType<typeof openBucket>;
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
@@ -98,7 +97,6 @@ export function openBucket(options: S3StoreOptions) {
     /** What every name of ours in the bucket begins with: '' or `prefix/`. */
     folder,
     pageSize: options.pageSize ?? 1000,
-    /** Tries a call several times. */
     client,
     /** Tries a call once: at a second try of a completing call "no such upload" may mean that the first one has worked. */
     onceClient,

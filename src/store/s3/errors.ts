@@ -7,7 +7,6 @@ import {
   RetriableError,
 } from '../../core/errors.ts';
 
-/** What an S3 call failed with, as far as it says. */
 interface S3Fault {
   /** S3's error code (`NoSuchUpload`), or the name of the thrown error. */
   readonly name: string;

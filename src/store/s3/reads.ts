@@ -11,7 +11,6 @@ import { faultOf, isMissing, strangeAnswer } from './errors.ts';
 
 const BODY_ATTEMPTS = 3;
 
-/** An answer that names the version. */
 type Named<Answer> = Answer & { readonly ETag: Version };
 export type NamedHead = Named<HeadObjectCommandOutput>;
 

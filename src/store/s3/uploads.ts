@@ -25,7 +25,6 @@ type Uploads = Pick<
   'createUpload' | 'uploadPart' | 'adoptUpload' | 'completeUpload' | 'publishedBy' | 'abortUpload'
 >;
 
-/** Uploads as the port has them. */
 export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities>): Uploads {
   const targetOf = ({ key, uploadId }: UploadRef) => ({
     ...{ Bucket: s3.bucket, Key: s3.nameOf(key), UploadId: uploadId },

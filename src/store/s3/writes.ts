@@ -19,7 +19,6 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
   /** Until the store has refused a removal of many, and removed each of them. */
   let takesMany = true;
 
-  /** The version written. */
   async function putObject(key: string, bytes: Uint8Array, condition: PutCondition = {}): Promise<Version> {
     const input = { ...targetOf(key), Body: bytes, ...condition };
     const { ETag } = await s3.client.send(new PutObjectCommand(input));
@@ -128,7 +127,6 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
   };
 }
 
-/** The version of what was found, if it has these bytes. */
 function versionHolding(
   found: Awaited<ReturnType<typeof readObject>>,
   bytes: Uint8Array,

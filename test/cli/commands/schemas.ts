@@ -2,7 +2,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { LINE_KINDS, RESULTS, type ResultName, SCHEMA_VERSION } from '../../../src/cli/commands/results.ts';
+import { lineKind, RESULTS, type ResultName, SCHEMA_VERSION } from '../../../src/cli/commands/results.ts';
 import { JOB_FILE } from '../../../src/runtime/config/job-file.ts';
 
 export const SCHEMAS_DIR = join(import.meta.dirname, '../../../schemas');
@@ -38,7 +38,7 @@ function wholeOf(name: ResultName): z.ZodType {
 function lineOf(name: (typeof WITH_LINES)[number]): z.ZodType {
   const { summary, lists } = RESULTS[name];
   const items = Object.entries(lists).map(([list, item]) => {
-    const kind = z.literal(LINE_KINDS[list as keyof typeof LINE_KINDS]);
+    const kind = z.literal(lineKind(list));
     return z.strictObject({ kind, ...item.shape });
   });
   const last = z.strictObject({ kind: z.literal('summary'), schemaVersion, ...summary });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FINDINGS } from '../../../src/audit/verify/findings.ts';
 import { createVerifyView, formatVerified } from '../../../src/cli/terminal/verify-view.ts';
 import { systemClock } from '../../../src/core/model/index.ts';
 
@@ -31,7 +32,7 @@ test('a finding is shown with where, found, expected and what to do', () => {
   const warning = { name: 'unfinished' as const, day, text: 'attempt 2 gave the day back' };
   view.onDay({ day, checked: false, rows: undefined, findings: [], warnings: [warning] });
   expect(formatVerified(view, false)).toBe(`size-differs  measurements/IMO9321483/2026-01-05
-  the object has another size than the receipt says: cut short, or replaced
+  ${FINDINGS['size-differs'].means}
   where     measurements/vessel=IMO9321483/date=2026-01-05/data.parquet
   found     1 bytes
   expected  2 bytes

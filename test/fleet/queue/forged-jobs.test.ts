@@ -1,17 +1,12 @@
-/** Jobs that nobody of ours has put into the queue: by BullMQ, and by plain commands of Redis. */
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, systemClock } from '../../../src/core/model/index.ts';
 import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { startVesselDayWorker, type VesselDayWorker } from '../../../src/fleet/queue/vessel-day-worker.ts';
-import { openRedis } from '../../../src/redis/connection.ts';
 import { hostileNames, LONG_NAME_CHARS, longName, unseenIn } from '../../helpers/hostile-text.ts';
-import { redisForTests } from '../../helpers/redis.ts';
+import { queueRedisForTests } from '../../helpers/redis.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 const DAY: QueuedDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' };
 const ID = 'measurements/IMO9321483/2026-01-05';
 const LAST: QueuedDay = { ...DAY, date: '2026-01-09' };
@@ -54,10 +49,6 @@ describe.skipIf(server === undefined)('forged jobs', () => {
   afterEach(async () => {
     await worker?.stop();
     worker = undefined;
-  });
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
   });
 
   const log = {

@@ -1,16 +1,12 @@
 import { Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { QUEUE_NAME } from '../../../src/fleet/queue/queued-day.ts';
 import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
-import { openRedis } from '../../../src/redis/connection.ts';
 import { createScheduleState } from '../../../src/redis/schedule-state.ts';
-import { redisForTests } from '../../helpers/redis.ts';
+import { queueRedisForTests } from '../../helpers/redis.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, connection, redis } = await queueRedisForTests();
 
 function dayOf(date: string, more: Partial<QueuedDay> = {}): QueuedDay {
   return { job: 'measurements', vessel: 'IMO9321483', date, kind: 'nightly', ...more };
@@ -25,10 +21,6 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   beforeEach(() => {
     prefix = server!.newPrefix();
     queue = openVesselDayQueue({ redis, prefix });
-  });
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
   });
 
   test('holds a vessel-day once', async () => {

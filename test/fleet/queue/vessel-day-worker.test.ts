@@ -1,6 +1,5 @@
 import { Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   DataError,
   FatalError,
@@ -14,12 +13,9 @@ import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import type { VesselDayWorker, WorkerOptions } from '../../../src/fleet/queue/vessel-day-worker.ts';
 import { startVesselDayWorker } from '../../../src/fleet/queue/vessel-day-worker.ts';
-import { openRedis } from '../../../src/redis/connection.ts';
-import { redisForTests } from '../../helpers/redis.ts';
+import { queueRedisForTests } from '../../helpers/redis.ts';
 
-const server = await redisForTests();
-const connection = server && (await openRedis(server.url));
-const redis = connection?.openForQueue() as Redis;
+const { server, redis } = await queueRedisForTests();
 const DAY: QueuedDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' };
 const ID = 'measurements/IMO9321483/2026-01-05';
 
@@ -36,10 +32,6 @@ describe.skipIf(server === undefined)('a worker', () => {
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.stop();
-  });
-  afterAll(async () => {
-    await connection!.close();
-    await server!.stop();
   });
 
   function startWorker(options: Partial<WorkerOptions> & Pick<WorkerOptions, 'perform'>): VesselDayWorker {

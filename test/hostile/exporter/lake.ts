@@ -1,6 +1,6 @@
 /** A lake, and a folder of jobs, that somebody else has written to. */
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Category, HostileInput } from '../input.ts';
@@ -18,19 +18,35 @@ const KEYS = {
 } as const;
 
 type Change = (sandbox: Sandbox) => Promise<unknown>;
+/** A key of the lake, or another file of a sandbox. */
+type Place = string | ((sandbox: Sandbox) => string);
 
-/** Put these bytes where a file of the lake was. */
-const put =
-  (key: string, bytes: string | Buffer): Change =>
-  async ({ lake }) => {
-    await clear(join(lake, key));
-    await writeFile(join(lake, key), bytes);
+/** Do something where a file was. */
+const inPlaceOf =
+  (place: Place, make: (file: string) => unknown): Change =>
+  async (sandbox) => {
+    const file = typeof place === 'string' ? join(sandbox.lake, place) : place(sandbox);
+    await mkdir(dirname(file), { recursive: true });
+    await rm(file, { recursive: true, force: true });
+    await make(file);
   };
-
-async function clear(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await rm(file, { recursive: true, force: true });
-}
+const put = (place: Place, bytes: string | Buffer) => inPlaceOf(place, (file) => writeFile(file, bytes));
+const fifo = (place: Place) => inPlaceOf(place, (file) => execFileSync('mkfifo', [file]));
+const link = (place: Place, to: string) => inPlaceOf(place, (file) => symlink(to, file));
+const folder = (place: Place) => inPlaceOf(place, (file) => mkdir(file));
+const sparse = (place: Place, bytes: number) =>
+  inPlaceOf(place, async (file) => {
+    await writeFile(file, '');
+    await truncate(file, bytes);
+  });
+const unreadable = (place: Place) => inPlaceOf(place, (file) => writeFile(file, 'x', { mode: 0 }));
+/** The first half of a file. */
+const halved =
+  (key: string): Change =>
+  async ({ lake }) => {
+    const file = join(lake, key);
+    await truncate(file, ((await readFile(file)).length / 2) | 0);
+  };
 
 /** Alter a receipt, as JSON. */
 const receipt =
@@ -39,34 +55,6 @@ const receipt =
     const file = join(lake, KEYS.receipt);
     const known = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
     await writeFile(file, JSON.stringify(alter(known) ?? known));
-  };
-
-const fifo =
-  (key: string): Change =>
-  async ({ lake }) => {
-    await clear(join(lake, key));
-    execFileSync('mkfifo', [join(lake, key)]);
-  };
-
-const link =
-  (key: string, to: string): Change =>
-  async ({ lake }) => {
-    await clear(join(lake, key));
-    await symlink(to, join(lake, key));
-  };
-
-const folder =
-  (key: string): Change =>
-  async ({ lake }) => {
-    await clear(join(lake, key));
-    await mkdir(join(lake, key));
-  };
-
-const sparse =
-  (key: string, bytes: number): Change =>
-  async ({ lake }) => {
-    await put(key, '')({ lake } as Sandbox);
-    await truncate(join(lake, key), bytes);
   };
 
 const DEEP = '['.repeat(200_000);
@@ -87,14 +75,7 @@ const CHANGES: readonly (readonly [string, Change])[] = [
     [`${kind}: null`, put(KEYS[kind], 'null')],
     [`${kind}: deep JSON`, put(KEYS[kind], DEEP)],
     [`${kind}: binary`, put(KEYS[kind], Buffer.from([0xff, 0xfe, 0, 1, 2, 3]))],
-    [
-      `${kind}: not to be read`,
-      async ({ lake }) => {
-        await mkdir(dirname(join(lake, KEYS[kind])), { recursive: true });
-        await writeFile(join(lake, KEYS[kind]), 'x');
-        await chmod(join(lake, KEYS[kind]), 0);
-      },
-    ],
+    [`${kind}: not to be read`, unreadable(KEYS[kind])],
   ]),
   ['receipt: an array', put(KEYS.receipt, '[]')],
   ['receipt: a prototype', put(KEYS.receipt, '{"__proto__":{"rows":1},"constructor":{"prototype":{"x":1}}}')],
@@ -150,24 +131,12 @@ const CHANGES: readonly (readonly [string, Change])[] = [
   ['detail: a bomb', put(KEYS.detail, gzipSync(Buffer.alloc(512 * 1024 * 1024, 0x20)))],
   ['detail: deep JSON, packed', put(KEYS.detail, gzipSync(DEEP))],
   ['detail: a prototype', put(KEYS.detail, gzipSync('{"__proto__":{"ours":{}},"ours":{"__proto__":[1]}}'))],
-  [
-    'detail: cut',
-    async ({ lake }) => {
-      const file = join(lake, KEYS.detail);
-      await truncate(file, ((await readFile(file)).length / 2) | 0);
-    },
-  ],
+  ['detail: cut', halved(KEYS.detail)],
   [
     'note: control characters',
     put(KEYS.note, JSON.stringify({ noteVersion: 1, state: ESC, code: ESC, message: ESC.repeat(10_000) })),
   ],
-  [
-    'object: cut',
-    async ({ lake }) => {
-      const file = join(lake, KEYS.object);
-      await truncate(file, ((await readFile(file)).length / 2) | 0);
-    },
-  ],
+  ['object: cut', halved(KEYS.object)],
   [
     'object: a byte flipped',
     async ({ lake }) => {
@@ -298,10 +267,8 @@ function found(name: string, change: Change): HostileInput<ExporterFace> {
   };
 }
 
-const job =
-  (text: string | Buffer): Change =>
-  async ({ jobs }) =>
-    writeFile(join(jobs, 'readings.yaml'), text);
+const JOB: Place = ({ jobs }) => join(jobs, 'readings.yaml');
+const job = (text: string | Buffer) => put(JOB, text);
 const ALIASES = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
   .split('')
   .map((name, i) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghij'[i]}`).join()}]`)
@@ -329,29 +296,11 @@ const JOBS: readonly (readonly [string, Change])[] = [
     'a vessel that climbs',
     job(`dataset: measurements\nvessels: ["../../canary"]\nselect: ["flat/{vessel}/*"]\n`),
   ],
-  [
-    'a folder of that name',
-    async ({ jobs }) => {
-      await rm(join(jobs, 'readings.yaml'));
-      await mkdir(join(jobs, 'readings.yaml'));
-    },
-  ],
-  [
-    'a FIFO',
-    async ({ jobs }) => {
-      await rm(join(jobs, 'readings.yaml'));
-      execFileSync('mkfifo', [join(jobs, 'readings.yaml')]);
-    },
-  ],
-  [
-    'a link to nothing',
-    async ({ jobs }) => {
-      await rm(join(jobs, 'readings.yaml'));
-      await symlink('/nonexistent', join(jobs, 'readings.yaml'));
-    },
-  ],
-  ['a gigabyte', async ({ jobs }) => truncate(join(jobs, 'readings.yaml'), 1024 * 1024 * 1024)],
-  ['a name of control characters', async ({ jobs }) => writeFile(join(jobs, '\u001b[31m.yaml'), 'x')],
+  ['a folder of that name', folder(JOB)],
+  ['a FIFO', fifo(JOB)],
+  ['a link to nothing', link(JOB, '/nonexistent')],
+  ['a gigabyte', sparse(JOB, 1024 * 1024 * 1024)],
+  ['a name of control characters', put(({ jobs }) => join(jobs, '\u001b[31m.yaml'), 'x')],
 ];
 
 function refused(name: string, change: Change): HostileInput<ExporterFace> {

@@ -57,7 +57,7 @@ export async function writePageLake(folder: string): Promise<void> {
 }
 
 export async function startPage(folder: string): Promise<Opened<PageFace> & AsyncDisposable> {
-  const { process, said, log } = await startCommand(['web', '--host', '127.0.0.1', '--port', '0'], {
+  const env = {
     ...{ LOG_LEVEL: 'info', JOBS_DIR: join(folder, 'jobs') },
     LAKE_URL: pathToFileURL(join(folder, 'lake')).href,
     ...{ WEB_READ_PASSWORD: READ_PASSWORD, WEB_ACT_PASSWORD: ACT_PASSWORD },
@@ -65,13 +65,10 @@ export async function startPage(folder: string): Promise<Opened<PageFace> & Asyn
     ...{ TRUSTED_PROXY: '192.0.2.1', WEB_USER_HEADER: USER_HEADER },
     ...{ PUBLIC_URL: 'http://localhost', WEB_OIDC_ISSUER: 'http://127.0.0.1:1' },
     ...{ WEB_OIDC_CLIENT_ID: 'page', WEB_OIDC_CLIENT_SECRET: 'a secret of the page' },
-  });
-  try {
-    return await faceOf(process, Number(new URL(said).port), log);
-  } catch (error) {
-    await process.end(0);
-    throw error;
-  }
+  };
+  const open = (process: Measured, said: string, log: () => string) =>
+    faceOf(process, Number(new URL(said).port), log);
+  return await startCommand(['web', '--host', '127.0.0.1', '--port', '0'], env, open);
 }
 
 async function faceOf(

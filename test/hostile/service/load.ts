@@ -122,18 +122,19 @@ function held(name: string, count: number, bytes: (face: ServiceFace) => Buffer)
   };
 }
 
-const halfBody = (authorization: string | undefined) => (face: ServiceFace) =>
-  face.bytesOf({
-    method: 'POST',
-    path: '/measurements/query',
-    headers: ['content-type: application/json', 'content-length: 1048000'],
-    body: Buffer.alloc(1_000_000, 0x20),
-    ...(authorization === undefined ? {} : { authorization }),
-  });
+/** A POST of which more was announced than comes. */
+const begun =
+  (announced: string, body: string | Buffer, more: Asked = {}) =>
+  (face: ServiceFace) =>
+    face.bytesOf({
+      ...{ method: 'POST', path: '/measurements/query', body, ...more },
+      headers: ['content-type: application/json', announced],
+    });
+const halfBody = (more?: Asked) => begun('content-length: 1048000', Buffer.alloc(1_000_000, 0x20), more);
 
 /** Bodies of which a part comes, and then nothing. */
 export function halfSent(count: number): HostileInput<ServiceFace> {
-  return held('a half-sent body with a token', count, halfBody(undefined));
+  return held('a half-sent body with a token', count, halfBody());
 }
 
 /** A request that is never finished: its headers, its body, or the reading of its answer. */
@@ -144,37 +145,9 @@ const UNFINISHED: readonly (readonly [string, (face: ServiceFace) => Buffer])[] 
     'half a header',
     () => Buffer.from('GET /fleet/metadata/flat/x/y HTTP/1.1\r\nhost: x\r\nauthorization: Bear'),
   ],
-  [
-    'a body without a token',
-    (face) =>
-      face.bytesOf({
-        method: 'POST',
-        path: '/metadata/query',
-        authorization: '',
-        headers: ['content-type: application/json', 'content-length: 100'],
-        body: '[',
-      }),
-  ],
-  [
-    'a body with one',
-    (face) =>
-      face.bytesOf({
-        method: 'POST',
-        path: '/metadata/query',
-        headers: ['content-type: application/json', 'content-length: 100'],
-        body: '[',
-      }),
-  ],
-  [
-    'a chunk',
-    (face) =>
-      face.bytesOf({
-        method: 'POST',
-        path: '/metadata/query',
-        headers: ['content-type: application/json', 'transfer-encoding: chunked'],
-        body: 'fff\r\n[',
-      }),
-  ],
+  ['a body without a token', begun('content-length: 100', '[', { authorization: '' })],
+  ['a body with one', begun('content-length: 100', '[')],
+  ['a chunk', begun('transfer-encoding: chunked', 'fff\r\n[')],
 ];
 
 /** Sends a byte now and then, so that no connection is ever idle; resolves when the service has closed it. */
@@ -218,7 +191,7 @@ export const SLOW: Category<ServiceFace> = {
   name: 'slow clients',
   hangMs: PATIENCE_MS + 30_000,
   inputs: [
-    held('a half-sent body without a token', HALF_SENT, halfBody('')),
+    held('a half-sent body without a token', HALF_SENT, halfBody({ authorization: '' })),
     halfSent(HALF_SENT),
     STOPPED_READERS,
     ...UNFINISHED.map(([name, bytes]) => held(name, HALF_SENT, bytes)),

@@ -85,19 +85,14 @@ export async function startServiceProcess(
   ];
   await writeFile(clients, JSON.stringify(all));
   const madeUp = ['--seed', '1', '--vessels', '4', '--readings-per-day', String(readingsPerDay)];
-  const { process, said, log } = await startCommand(
+  return await startCommand(
     [
       ...['service', '--host', '127.0.0.1', '--port', '0', '--tenant', 'fleet', '--clients', clients],
       ...(dataDir === undefined ? madeUp : ['--data', dataDir]),
     ],
     tempDir === undefined ? {} : { TMPDIR: tempDir },
+    (process, said, log) => faceOf(process, Number(new URL(JSON.parse(said).baseUrl).port), secrets, log),
   );
-  try {
-    return await faceOf(process, Number(new URL(JSON.parse(said).baseUrl).port), secrets, log);
-  } catch (error) {
-    await process.end(0);
-    throw error;
-  }
 }
 
 async function faceOf(

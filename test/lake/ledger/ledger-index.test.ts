@@ -293,7 +293,7 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     await writeLedger();
     const { store } = place;
     const fails = { ...store, put: () => Promise.reject(new DataError('no', 'read only')) };
-    place = { store: fails, drop: async () => {} };
+    place = { ...place, store: fails, drop: async () => {} };
     expect(await ask()).toEqual({ fromIndex: 0, fetched: 160 });
   });
 

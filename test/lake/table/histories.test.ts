@@ -9,12 +9,16 @@ import {
   FencedError,
   RetriableError,
 } from '../../../src/core/errors.ts';
-import { silentLog, type TableChange, type VesselDay } from '../../../src/core/model/index.ts';
+import { type Clock, silentLog, type TableChange, type VesselDay } from '../../../src/core/model/index.ts';
 import { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { parseActions } from '../../../src/lake/table/parse-actions.ts';
 import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import { createWorld, type World } from '../../helpers/seeded-world.ts';
+import type { ObjectStore } from '../../../src/store/store.ts';
+import { createMemoryStore } from '../../helpers/memory-store.ts';
+import { type Draw, randomOf } from '../../simulation/random.ts';
+import { createLife, createScheduler } from '../../simulation/scheduler.ts';
+import { drawStoreFaults, storeOf } from '../../simulation/store.ts';
 import { MEASUREMENTS } from './fixtures.ts';
 
 const PREFIX = 'measurements/';
@@ -40,19 +44,52 @@ interface ClaimText {
   readonly change?: TableChange;
 }
 
-async function history(seed: number, defect: Defect = 'none'): Promise<{ told: number; versions: number }> {
-  const world = createWorld(seed, { overwrites: defect === 'overwrites' });
+/** A process, as the simulated world has them. */
+interface World {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly random: Draw;
+}
+
+async function history(seed: number, defect: Defect = 'none'): Promise<void> {
+  const [scheduler, draw] = [createScheduler(seed), randomOf(seed, 'history')];
   // The first entry of each version is the one that counts, whatever a clean-up makes room for.
   const log = new Map<number, Uint8Array>();
-  world.onNew = (key, bytes) => {
-    const version = ENTRY.exec(key)?.[1];
-    if (version !== undefined && !log.has(Number(version))) log.set(Number(version), bytes);
-  };
+  const disk = createMemoryStore(
+    () => scheduler.nowMs,
+    (key, bytes) => {
+      const version = ENTRY.exec(key)?.[1];
+      if (version !== undefined && bytes && !log.has(Number(version))) log.set(Number(version), bytes);
+    },
+  );
+  if (defect === 'overwrites') overwriteNowAndThen(disk, draw);
+  const faults = drawStoreFaults(draw);
+  const world = { scheduler, disk, faults: () => faults, draw, onEffect: () => {} };
   const told: Told[] = [];
   const isTidy = seed % 8 === 4;
-  await world.live([0, 1, 2].map((id) => exporter(world, id, isTidy, defect, told)));
+  const exporters = [0, 1, 2].map((id) => {
+    const life = createLife(`${id}`);
+    const process = { store: storeOf(life, world), clock: scheduler.clockOf(life), random: draw };
+    return exporter(process, id, isTidy, defect, told);
+  });
+  let isOver = false;
+  const all = Promise.all(exporters).finally(() => {
+    isOver = true;
+  });
+  all.catch(() => {});
+  await scheduler.run(() => isOver);
+  await all;
   expectTold(log, told);
-  return { told: told.length, versions: log.size };
+}
+
+/** A store that now and then keeps no condition. */
+function overwriteNowAndThen(disk: ObjectStore, draw: Draw): void {
+  const { putIf } = disk;
+  disk.putIf = async (key, bytes, expected) => {
+    if (draw(4) > 0) return await putIf(key, bytes, expected);
+    await disk.put(key, bytes);
+    return (await disk.head(key))?.version;
+  };
 }
 
 async function exporter(

@@ -13,7 +13,7 @@ test('vessels with the same dates share them, and what is gone is gone', async (
   await writeFile(template, '');
   const dir = join(temp.path, 'places');
   await mkdir(dir);
-  const places = createEmptyFiles(
+  const place = createEmptyFiles(
     dir,
     new Map([
       ['a', template],
@@ -29,7 +29,7 @@ test('vessels with the same dates share them, and what is gone is gone', async (
     Array.from({ length: 40 }, (_, date) => day('a', vessel, date + 1)),
   ).flat();
   const all = [...days, day('a', 40, 3), day('b', 1, 2)];
-  const folder = await places.place(all, signal);
+  const folder = await place(all, signal);
   const found: string[] = [];
   for (const job of await readdir(folder))
     for (const vessel of await readdir(join(folder, job)))
@@ -42,8 +42,8 @@ test('vessels with the same dates share them, and what is gone is gone', async (
   );
   expect(await readdir(join(dir, '0', 'dates'))).toHaveLength(3);
   expect((await lstat(join(folder, 'job=a', 'vessel=IMO9000005'))).isSymbolicLink()).toBe(true);
-  expect(await places.place(all, signal)).toBe(folder);
-  const fewer = await places.place(days, signal);
+  expect(await place(all, signal)).toBe(folder);
+  const fewer = await place(days, signal);
   expect(fewer).not.toBe(folder);
   expect(await readdir(join(fewer, 'job=a'))).toHaveLength(40);
   expect(await readdir(dir)).toHaveLength(1);

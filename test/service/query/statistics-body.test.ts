@@ -78,7 +78,7 @@ describe('json', () => {
     const text = fc.string({ unit: 'binary', maxLength: 300 });
     const result = fc.record({ id: text, last: fc.option(text, { nil: undefined }), count: fc.nat() });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(result)), async (batches) => {
+      fc.asyncProperty(fc.array(fc.array(result, { maxLength: 30 }), { maxLength: 5 }), async (batches) => {
         async function* results() {
           for (const batch of batches)
             yield batch.map(({ id, last, count }) => {

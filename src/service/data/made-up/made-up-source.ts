@@ -1,7 +1,6 @@
 /**
- * The made-up fleet as a data source. The readings of any range of any series are a pure function of seed,
- * series and time: each series has slots of equal length counted from UTC midnight, and a slot holds at most
- * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
+ * The made-up fleet as a data source. Readings are a pure function of seed, series and time: a series has slots of equal length from UTC midnight on, each
+ * with one reading at most (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
  */
 import type { TimeRange } from '../../../core/model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToDate } from '../../../core/model/time.ts';
@@ -13,7 +12,7 @@ import { type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from '.
 import { mix, mix2, unit } from './random.ts';
 import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
-import { MarkStore, Voyage } from './voyage.ts';
+import { createMarkStore, Voyage } from './voyage.ts';
 
 const SLICE_READINGS = 32_768;
 const SILENT_CHOICES = 28;
@@ -21,28 +20,21 @@ const SILENT_CHOICES = 28;
 const SILENT_UNTIL = '2026-07-01';
 const NEVER_SILENT: ReadonlySet<string> = new Set(['2026-01-05', '2026-01-06']);
 
-interface MadeUpOptions extends MadeUpData {
-  /** Milliseconds since the epoch now; there are no readings at or after it. */
-  readonly nowMs: () => number;
-}
+export type MadeUpSource = ReturnType<typeof createMadeUpSource>;
 
-export interface MadeUpSource extends DataSource {
-  readonly vessels: readonly FleetVessel[];
-  /** True when the vessel sends nothing on that UTC date: one day of each month before July 2026. */
-  isSilent(vessel: string, date: string): boolean;
-}
-
-export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
+/** There are no readings at or after now, which is in milliseconds since the epoch. */
+export function createMadeUpSource(options: MadeUpData & { readonly nowMs: () => number }) {
   const vessels = fleetVessels(options);
   const fleet = fleetSeries(vessels, options);
   const byId = new Map(fleet.map((series) => [series.record.timeSeriesId, series]));
-  const marks = new MarkStore();
+  const marks = createMarkStore();
   const voyages = new Map(
     vessels.map(({ identifier, particulars }) => [identifier, new Voyage(particulars, marks)]),
   );
   const seeds = new Map(vessels.map((vessel) => [vessel.identifier, vessel.particulars.seed]));
   const startDay = microsToDate(options.nowMs() * MICROS_PER_MILLI);
 
+  /** Does the vessel send nothing on that UTC date: one day of each month before July 2026? */
   const isSilent = (vessel: string, date: string): boolean => {
     if (date >= SILENT_UNTIL || NEVER_SILENT.has(date)) return false;
     const daysOld = (Date.parse(startDay) - Date.parse(date)) / 86_400_000;
@@ -89,7 +81,7 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
         fromMicros = slice.toMicros;
       }
     },
-  };
+  } satisfies DataSource & { vessels: readonly FleetVessel[]; isSilent: unknown };
 }
 
 interface Wanted {

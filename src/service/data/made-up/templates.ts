@@ -65,19 +65,14 @@ function template(group: readonly Cell[], row: readonly Cell[], number: number, 
   const noted = (note: RegExp) => note.exec(notes)?.[1];
   const secondary = noted(/with (\S+)/);
   const behind = `${secondary ? `/sec/${fill(secondary)}` : ''}/meta/${fill(meta || groupMeta).replace(/\/pos-$/, '')}`;
+  const ownText = { name: fill(ownName || makerName).toUpperCase(), text: fill(text || makerText) };
+  const maker = { code: fill(makerCode), ...ownText };
   const isInVis = levels !== undefined && item !== undefined;
   return {
     tag: name === undefined || notes.includes('no tag') ? undefined : fill(tag),
     jsmea: levels === undefined ? undefined : fill(`jsmea_${source}/${jsmea}/`).split('/'),
     vis: isInVis ? { id: fill(item) + behind, verboseId: fill(verboseItem) + behind } : undefined,
-    maker:
-      code === undefined
-        ? undefined
-        : {
-            code: fill(makerCode),
-            name: fill(ownName || makerName).toUpperCase(),
-            text: fill(text || makerText),
-          },
+    maker: code === undefined ? undefined : maker,
     ...{ source, unit, low, high },
     scale: scale === undefined ? undefined : Number(scale),
     cadence: oneOf(CADENCES, cadence),

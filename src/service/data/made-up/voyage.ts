@@ -1,7 +1,6 @@
 /**
- * What a made-up vessel does: a round trip between two ports, for ever. Everything the sensors show follows
- * from it: power goes with the cube of speed, fuel with power, exhaust temperature with load. Pure functions
- * of vessel and time, made when they are asked for: a small answer needs few of them.
+ * What a made-up vessel does: a round trip between two ports, for ever. All that its sensors show follows from it, by pure functions of vessel and time
+ * that are made when they are asked for.
  */
 import type { Micros } from '../../../core/model/index.ts';
 import { mix2, unit } from './random.ts';
@@ -72,25 +71,25 @@ const MICROS_PER_MINUTE = 60_000_000;
 /** Of all lines together, some 40 MB: a day of ten vessels. They are made again when they are needed again. */
 const MAX_MARKS = 500_000;
 
-/** What the lines of a fleet remember of their minute marks; all of it is forgotten at once when it is too much. */
-export class MarkStore {
-  readonly #marks = new Map<DriverLine, Map<number, number>>();
-  #count = 0;
+type MarkOf = (line: DriverLine, minute: number) => number;
 
-  get(line: DriverLine, minute: number): number {
-    let marks = this.#marks.get(line);
-    const known = marks?.get(minute);
+/** What the lines of a fleet remember of their minute marks; all of it is forgotten at once when it is too much. */
+export function createMarkStore(): MarkOf {
+  const marks = new Map<DriverLine, Map<number, number>>();
+  let count = 0;
+  return (line, minute) => {
+    const known = marks.get(line)?.get(minute);
     if (known !== undefined) return known;
-    if (++this.#count > MAX_MARKS) {
-      this.#marks.clear();
-      [this.#count, marks] = [1, undefined];
+    if (++count > MAX_MARKS) {
+      marks.clear();
+      count = 1;
     }
-    marks ??= new Map();
-    this.#marks.set(line, marks);
+    const ofLine = marks.get(line) ?? new Map<number, number>();
+    marks.set(line, ofLine);
     const mark = line.mark(minute);
-    marks.set(minute, mark);
+    ofLine.set(minute, mark);
     return mark;
-  }
+  };
 }
 
 /** One driver over time: a number at every minute mark, made when it is first needed, and straight lines between them. */
@@ -103,13 +102,13 @@ interface DriverLine {
 export class Voyage {
   readonly vessel: VesselParticulars;
   readonly trip: Trip;
-  readonly #store: MarkStore;
+  readonly #markOf: MarkOf;
   readonly #lines = new Map<Driver, DriverLine>();
 
-  constructor(vessel: VesselParticulars, store: MarkStore) {
+  constructor(vessel: VesselParticulars, markOf: MarkOf) {
     this.vessel = vessel;
     this.trip = new Trip(vessel);
-    this.#store = store;
+    this.#markOf = markOf;
   }
 
   /** One object for all who ask, as they mostly ask for the same hours. */
@@ -124,7 +123,7 @@ export class Voyage {
 
   #createLine(driver: Driver): DriverLine {
     const value: (minute: Minute) => number = DRIVER_VALUES[driver];
-    const [store, stepped] = [this.#store, STEPPED.has(driver)];
+    const [markOf, stepped] = [this.#markOf, STEPPED.has(driver)];
     const line: DriverLine = {
       mark: (minute) => value(new Minute(this, minute)),
       reader: () => {
@@ -132,8 +131,8 @@ export class Voyage {
         return (micros) => {
           const at = Math.floor(micros / MICROS_PER_MINUTE);
           if (at !== minute) {
-            from = at === minute + 1 && !stepped ? to : store.get(line, at);
-            to = stepped ? from : store.get(line, at + 1);
+            from = at === minute + 1 && !stepped ? to : markOf(line, at);
+            to = stepped ? from : markOf(line, at + 1);
             minute = at;
           }
           return from + (to - from) * minutesAfter(micros, at);

@@ -1,7 +1,6 @@
 /**
- * A file of readings, as `service --replay` takes it: the NDJSON that a query service answers. A line is a series, as
- * metadata of version 2026-09-10 describes it, or a reading of a series that stands above it, by its `id` or time series id.
- * All of it is held in memory: some 25 bytes a reading.
+ * A file of readings, as `service --replay` takes it: lines of NDJSON, a series as metadata of version 2026-09-10 describe it, or a reading of a series
+ * above it, by its `id` or time series id. All of it is held in memory: some 25 bytes a reading.
  */
 import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.ts';
 import { timestampMicros } from '../../../core/model/index.ts';
