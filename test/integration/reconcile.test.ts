@@ -28,15 +28,7 @@ import {
   serviceNames,
 } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import {
-  mustExport,
-  newLake,
-  OTHER_VESSEL,
-  QUICK_LIMITS,
-  serviceOfTest,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
 
 const FLEET: TestServiceOptions = { vessels: 3, readingsPerDay: 1_000 };
 const VESSELS = [VESSEL, OTHER_VESSEL, 'IMO9324227'];
@@ -64,16 +56,16 @@ let otherIds: string[];
 
 beforeAll(async () => {
   base = await newLake();
-  const service = await serviceOfTest(FLEET);
-  ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
-  otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
-  service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
-  await mustExport({
-    service,
-    lakeUrl: base.url,
-    jobs: { measurements: JOB },
-    args: { from: FROM, to: TO },
-  });
+  const service = await startTestService(FLEET);
+  try {
+    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
+    service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
+    const jobs = { measurements: JOB };
+    await mustExport({ service, lakeUrl: base.url, jobs, args: { from: FROM, to: TO } });
+  } finally {
+    await service.close();
+  }
   baseFiles = await lakeFiles(base.dir);
 });
 afterAll(() => base[Symbol.asyncDispose]());
