@@ -118,7 +118,7 @@ function splitLogin(url: string): { readonly target: URL; readonly login: Readon
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no process listens there',
   ENOTFOUND: 'the name of its host is unknown',
   EAI_AGAIN: 'the name of its host cannot be resolved now',
   ECONNRESET: 'it closed the connection',

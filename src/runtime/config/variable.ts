@@ -92,7 +92,7 @@ export const HOSTS = kind(
 );
 
 export const NETWORKS = kind(
-  'addresses and networks (at most /8, or /7 of IPv6) separated by commas, such as 10.0.0.0/8, or not set: nobody is believed',
+  'addresses and networks (at most /8, or /7 of IPv6) separated by commas, such as 10.0.0.0/8, or not set: no proxy is trusted',
   text.refine((networks) => readNetworks(networks) !== undefined),
 );
 
