@@ -1,12 +1,10 @@
 /** A published OpenID provider with people in groups, and a browser that signs in there without a screen. */
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { vi } from 'vitest';
 import type { ProviderSettings } from '../../src/web/sign-in/openid.ts';
+import { startHttpServer } from './http-server.ts';
 
 const CLIENT = { clientId: 'the page', clientSecret: 'a secret of the page & 100%' };
 const CLAIMS = ['preferred_username', 'groups'];
@@ -39,9 +37,10 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
   const silenced = (['warn', 'info', 'log'] as const).map((name) =>
     vi.spyOn(console, name).mockReturnValue(),
   );
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: issuer, close } = await startHttpServer((request, response) => {
+    started.asked.push(request.url!.split('?', 1)[0]!);
+    (started.instead ?? answer)(request, response);
+  });
   let answer: RequestListener;
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const started: TestProvider = {
@@ -84,15 +83,9 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     asked: [],
     async [Symbol.asyncDispose]() {
       for (const spy of silenced) spy.mockRestore();
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
-  server.on('request', (request, response) => {
-    started.asked.push(request.url!.split('?', 1)[0]!);
-    (started.instead ?? answer)(request, response);
-  });
   return started;
 }
 
