@@ -70,19 +70,6 @@ beforeAll(async () => {
 });
 afterAll(() => base[Symbol.asyncDispose]());
 
-/** A service of the same readings and a copy of the lake. */
-interface Bench extends AsyncDisposable {
-  readonly service: TestService;
-  readonly lake: TestLake;
-  readonly before: Map<string, Buffer>;
-  reconcile(
-    options?: ReconcileOptions,
-    more?: { job?: JobFile; env?: Record<string, string> },
-  ): Promise<Report>;
-  /** Keys of files that are not as they were, without the index. */
-  changedFiles(): Promise<string[]>;
-}
-
 interface Report extends CommandRun {
   /** `<state> <vessel>/<date>` */
   readonly found: readonly string[];
@@ -99,7 +86,10 @@ interface BenchOptions extends TestServiceOptions {
   readonly days?: number;
 }
 
-async function bench(options: BenchOptions = {}): Promise<Bench> {
+/** A service of the same readings and a copy of the lake. */
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+async function bench(options: BenchOptions = {}) {
   const { asWas = true, days, ...rest } = options;
   const service = await startTestService({ ...FLEET, ...rest });
   if (asWas) service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
@@ -123,7 +113,10 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
     service,
     lake,
     before,
-    async reconcile(reconcileOptions = {}, { job = JOB, env = {} } = {}) {
+    async reconcile(
+      reconcileOptions: ReconcileOptions = {},
+      { job = JOB, env = {} }: { job?: JobFile; env?: Record<string, string> } = {},
+    ): Promise<Report> {
       const ran = await commandRun(
         { service, lakeUrl: lake.url, jobs: { measurements: job }, env },
         (context) =>
@@ -150,6 +143,7 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
         results: report.days ?? [],
       };
     },
+    /** Keys of files that are not as they were, without the index. */
     async changedFiles() {
       const after = await lakeFiles(lake.dir);
       const keys = new Set([...before.keys(), ...after.keys()]);
@@ -538,7 +532,7 @@ test('a statistics job', async () => {
 test('jobs that cannot be reconciled say why, without a request', async () => {
   await using on = await bench({ days: 2 });
   for (const [job, reason] of [
-    [{ ...JOB, verify: 'off' }, 'verify: off asks no statistics'],
+    [{ ...JOB, verify: 'off' }, 'verify: off requests no statistics'],
     [{ ...JOB, dataset: 'metadata' }, 'metadata has no history at the service'],
   ] as const) {
     const { code, stdout } = await on.reconcile({ json: false }, { job });

@@ -168,7 +168,7 @@ const SIMPLE: readonly Broken[] = [
     name: 'another version in the answer',
     faults: ({ family }) =>
       family === 'metadata' ? { kind: 'api-version', value: '2025-10-31' } : undefined,
-    found: ['service/api-version', 'wrong-api-version', /asked for API version 2026-09-10/],
+    found: ['service/api-version', 'wrong-api-version', /requested API version 2026-09-10/],
   },
   {
     name: 'a clock that is off',
@@ -325,7 +325,7 @@ test('a certificate that nobody has signed, and one that has expired', async () 
   expect(code).toBe(1);
   expect(stdout.match(/ ✗ .*/g)).toHaveLength(1);
   expect(stdout).toMatch(
-    /✗ tls +the certificate of 127\.0\.0\.1 does not verify \(CERT_HAS_EXPIRED.*tell the operator/,
+    /✗ tls +the certificate of 127\.0\.0\.1 does not verify \(CERT_HAS_EXPIRED.*inform the operator/,
   );
 });
 
@@ -335,7 +335,7 @@ test('a file in the place of the lake', async () => {
   await expectNamed({
     name: 'file',
     env: { LAKE_URL: pathToFileURL(path).href },
-    found: ['lake/put', 'key-conflict', /a file stands where a folder is needed/],
+    found: ['lake/put', 'key-conflict', /a file exists in place of a folder/],
   });
 });
 

@@ -177,7 +177,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     );
     const { stdout: text } = await list(false);
     expect(text).toContain(
-      'of the vessels that the lake knows; the service, which may know others, was not asked',
+      'counts the vessels in the lake; the service, which may have others, was not queried',
     );
     if (!isKnown) expect(text).toMatch(/under way +- +- +- +- +-/);
     expect(asked).toBe(0);
@@ -223,7 +223,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
     await queue.bull.pause();
     expect((await ask(holdCommand)).stdout).toMatch(
-      /^the queue is on hold: paused: .*nothing says why.*hold lift/,
+      /^the queue is on hold: paused: .*for an unknown reason.*hold lift/,
     );
     expect((await ask(liftHoldCommand)).stdout).toContain("it was on hold for 'paused'");
     expect(await queue.bull.isPaused()).toBe(false);

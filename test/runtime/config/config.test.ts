@@ -213,7 +213,7 @@ test.for([
   [{ ...PROVIDER, WEB_OIDC_ISSUER: 'http://id.example' }, /^WEB_OIDC_ISSUER: got plain http to 'id.example'/],
   [{ ...PROVIDER, PUBLIC_URL: 'http://page.example' }, /^PUBLIC_URL: got plain http to 'page.example'/],
   [{ PUBLIC_URL: 'https://page.example/path' }, /^PUBLIC_URL .*without a path/],
-  [{ WEB_ACT_GROUPS: 'office' }, /^WEB_ACT_GROUPS: set, and nobody names people/],
+  [{ WEB_ACT_GROUPS: 'office' }, /^WEB_ACT_GROUPS: set, but nothing names users/],
   [{ WEB_READ_GROUPS: ' , ' }, /^WEB_READ_GROUPS .*names separated by commas/],
   [{ TRUSTED_PROXY: '0.0.0.0/0' }, /^TRUSTED_PROXY .*addresses and networks/],
   [{ TRUSTED_PROXY: '0.0.0.0/1,128.0.0.0/1' }, /^TRUSTED_PROXY .*at most \/8/],
@@ -343,7 +343,7 @@ test('a misspelt variable is named where the right one is missing, and in warnin
     QUERY_THING: 'other',
   });
   expect(faultsOf(() => loadConfig(env))).toMatch(
-    /- LAKE_URL: not set.*; LAKE_ULR is set: is that what was meant\?/,
+    /- LAKE_URL: not set.*; LAKE_ULR is set: did you mean this\?/,
   );
   expect(showSettings(env).warnings).toEqual([
     'LAKE_ULR is set and no setting; did you mean LAKE_URL?',
