@@ -9,19 +9,7 @@ import { startHttpServer } from './http-server.ts';
 const CLIENT = { clientId: 'the page', clientSecret: 'a secret of the page & 100%' };
 const CLAIMS = ['preferred_username', 'groups'];
 
-export interface TestProvider extends AsyncDisposable {
-  readonly issuer: string;
-  /** Of a page; its own address is put in by `serves`. */
-  readonly settings: { -readonly [Key in keyof ProviderSettings]: ProviderSettings[Key] };
-  /** The page whose people are sent here. */
-  serves(pageUrl: string): void;
-  /** The provider itself. */
-  readonly answer: RequestListener;
-  /** What answers in its place; undefined: it does. */
-  instead: RequestListener | undefined;
-  /** Paths that it was asked for. */
-  readonly asked: string[];
-}
+export type TestProvider = Awaited<ReturnType<typeof startProvider>>;
 
 interface ProviderOptions {
   /** By the name one signs in with. */
@@ -31,7 +19,7 @@ interface ProviderOptions {
   readonly method?: 'client_secret_basic' | 'client_secret_post';
 }
 
-export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
+export async function startProvider(options: ProviderOptions) {
   const { people, isWhole = false, method = 'client_secret_basic' } = options;
   // It warns of its defaults, which no production should have.
   const silenced = (['warn', 'info', 'log'] as const).map((name) =>
@@ -43,15 +31,18 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
   });
   let answer: RequestListener;
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const started: TestProvider = {
+  const settings: { -readonly [Key in keyof ProviderSettings]: ProviderSettings[Key] } = {
+    ...{ issuer, ...CLIENT, scope: 'openid profile', redirectUri: '' },
+    ...{ nameClaim: 'preferred_username', groupsClaim: 'groups' },
+  };
+  const started = {
     issuer,
-    settings: {
-      ...{ issuer, ...CLIENT, scope: 'openid profile', redirectUri: '' },
-      ...{ nameClaim: 'preferred_username', groupsClaim: 'groups' },
-    },
-    serves(pageUrl) {
+    /** Of a page; its own address is put in by `serves`. */
+    settings,
+    /** The page whose people are sent here. */
+    serves(pageUrl: string) {
       const redirectUri = `${pageUrl}/api/session/provider/return`;
-      started.settings.redirectUri = redirectUri;
+      settings.redirectUri = redirectUri;
       const provider = new Provider(issuer, {
         clients: [
           {
@@ -78,9 +69,12 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       });
       answer = provider.callback();
     },
-    answer: (request, response) => answer(request, response),
-    instead: undefined,
-    asked: [],
+    /** The provider itself. */
+    answer: ((request, response) => answer(request, response)) as RequestListener,
+    /** What answers in its place; undefined: it does. */
+    instead: undefined as RequestListener | undefined,
+    /** Paths that it was asked for. */
+    asked: [] as string[],
     async [Symbol.asyncDispose]() {
       for (const spy of silenced) spy.mockRestore();
       await close();
