@@ -23,7 +23,7 @@ function rowsOfAll(values: readonly number[] | readonly bigint[]): SeriesRows {
 const sumOf = (all: readonly number[]) => all.reduce((total, value) => total + value, 0);
 
 const DOUBLES = { ...rowsOfAll([2, 0.25, -1.5]), last: [0.25, -1.5] };
-const LONGS = rowsOfAll([1n, 9_007_199_254_740_993n]);
+const LONGS = { ...rowsOfAll([1n, 9_007_199_254_740_993n]), magnitude: 9_007_199_254_740_994 };
 
 /** Aggregations that differ. */
 function differing(rows: SeriesRows, answered: Record<string, string>): string[] {
