@@ -68,7 +68,11 @@ async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promi
   const gcAheadMs = history.seed % 3 === 0 ? 40 * DAY_MS : 0;
   if (isCleaned) {
     await world.wait(2 * DAY_MS);
+    const { findings: before } = await world.calmly({ kind: 'verify' });
     await world.calmly({ kind: 'gc' }, gcAheadMs);
+    const { findings: after } = await world.calmly({ kind: 'verify' });
+    const lost = after.filter((finding) => !before.includes(finding));
+    if (lost.length > 0) throw new OracleError(`8: after gc verify says ${lost.join(', ')}`);
   }
   await publishAll(world);
   await world.calmly({ kind: 'reconcile', allowShrink: true });

@@ -71,6 +71,12 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
             : new RetriableError('unreachable', `${call}: no answer`);
         scheduler.at(nowMs + TIMEOUT_MS, () => reject(failure), life);
       };
+      // What somebody sends while he dies or falls asleep may be on its way for long.
+      const isStopped = life.isDead || life.pausedUntilMs > nowMs;
+      if (isWrite && isStopped && lateMs % 2 === 0) {
+        arrive(nowMs + lateMs, 'late');
+        return giveUp();
+      }
       let below = lost;
       if (throwOf < below) return giveUp();
       below += conflict;
