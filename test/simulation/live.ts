@@ -75,9 +75,13 @@ async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promi
     if (lost.length > 0) throw new OracleError(`8: after gc verify says ${lost.join(', ')}`);
   }
   await publishAll(world);
-  await world.calmly({ kind: 'reconcile', allowShrink: true });
-  // It compares a day by its counts: what came and went in one series is the same number.
-  await expectAsSource((lake, truth) => lake.lines.length === truth.lines.length);
+  // It compares a day by its counts: what came and went in one series is the same number. And of a day that it finds
+  // published meanwhile, by whoever died before saying so, it leaves the rest to the next look.
+  const hasCounts = (lake: Content, truth: Content) => lake.lines.length === truth.lines.length;
+  for (let look = 1; look <= 2; look++) {
+    await world.calmly({ kind: 'reconcile', allowShrink: true });
+    await expectAsSource(look === 1 ? () => true : hasCounts);
+  }
   // As a person does about whatever is still noted.
   await world.calmly({ kind: 'run', force: true, allowShrink: true });
   await expectAsSource((lake, truth) => lake.digest === truth.digest);

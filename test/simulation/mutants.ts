@@ -77,6 +77,26 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'return undefined;',
   },
   {
+    name: 'a detail is left out',
+    file: 'lake/publish/publish.ts',
+    find: 'if (sealed.detail !== null) await',
+    put: "if (sealed.detail === '') await",
+  },
+  {
+    name: 'an entry leaves the file of before in the table',
+    file: 'lake/publish/job-table.ts',
+    find: 'const actions: Action[] = remove.map(',
+    put: 'const actions: Action[] = remove.slice(1).map(',
+    only: 'delta',
+  },
+  {
+    name: 'a file goes as soon as it has left the table',
+    file: 'lake/upkeep/table-garbage.ts',
+    find: 'return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;',
+    put: 'return goneMs !== undefined && goneMs > nowMs;',
+    only: 'delta',
+  },
+  {
     name: 'what a predecessor has published is not said',
     file: 'lake/publish/publish.ts',
     find: 'if (!isPublished) return undefined;',
