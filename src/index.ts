@@ -39,23 +39,23 @@ export type { Settings } from './runtime/config/variables.ts';
 
 /** Which vessel-days, and with which settings. */
 export interface VesselDayOptions {
-  /** Settings by their names, as text: the process's environment, or an object of your own. AWS's are read from it too. */
+  /** Settings by name, as text: the process's environment, or your own object. AWS settings are read from it too. */
   readonly env: Environment;
   /** Names of jobs in JOBS_DIR (left out: all), or jobs by name, each as its file would define it. */
   readonly jobs?: readonly string[] | JobDefinitions;
   /** First UTC date, `YYYY-MM-DD`. */
   readonly from: string;
-  /** UTC date to stop before, `YYYY-MM-DD`. */
+  /** UTC date after the range, `YYYY-MM-DD`. */
   readonly to: string;
   /** `IMO` and seven digits each; left out: the jobs' own. */
   readonly vessels?: readonly string[];
-  /** Once aborted, the promise is rejected with CancelledError; called again, the work goes on where it stopped. */
+  /** Once aborted, the promise is rejected with CancelledError; another call continues the work. */
   readonly signal?: AbortSignal;
-  /** Takes the log from LOG_LEVEL on, a line of JSON each time. Left out: nothing is logged. */
+  /** Receives log lines from LOG_LEVEL on, one line of JSON each. Left out: nothing is logged. */
   readonly onLog?: (line: string) => void;
 }
 
-/** What `run` can be told besides. */
+/** Further options of `run`. */
 export interface ExportOptions extends VesselDayOptions {
   /** Export days again that are done. */
   readonly force?: boolean;
@@ -63,26 +63,26 @@ export interface ExportOptions extends VesselDayOptions {
   readonly allowShrink?: boolean;
   /** Take vessel-days from a process that seems to be alive. */
   readonly takeover?: boolean;
-  /** Told of each vessel-day as it ends. */
+  /** Called with each vessel-day as it ends. */
   readonly onResult?: (result: DayResult) => void;
-  /** Told of each vessel that a job's discovery left out, or named by what is no IMO number. */
+  /** Called with each vessel that a job's discovery left out, or returned with a malformed IMO number. */
   readonly onVessel?: (job: string, trouble: VesselTrouble) => void;
 }
 
-/** How a vessel-day ended, and its receipt where it is published: status `published`, `empty` or `done`. */
+/** The outcome of a vessel-day, and its receipt if it is published: status `published`, `empty` or `done`. */
 export interface ExportedDay extends DayResult {
   readonly receipt?: Receipt;
 }
 
-/** What `verify` can be told besides. */
+/** Further options of `verify`. */
 export interface VerifyOptions extends VesselDayOptions {
-  /** Read every row back, and compare with the service's statistics. */
+  /** Read every row, and compare with the service's statistics. */
   readonly deep?: boolean;
 }
 
 /**
  * Export every vessel-day that is due and not done, WORKER_CONCURRENCY at once; in the order in which they ended.
- * A vessel-day that fails or is refused is a result with `code` and `message`, no error. Throws ConfigError that
+ * A vessel-day that fails or is refused is a result with `code` and `message`, not an error. Throws ConfigError that
  * names every fault of options and settings, CancelledError, and a VesselExportError where planning fails: the
  * service or the lake cannot be reached, a credential is refused.
  */

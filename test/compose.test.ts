@@ -2,8 +2,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../src/runtime/config/config.ts';
@@ -18,6 +16,7 @@ import {
   secretFiles,
   secretOf,
 } from './helpers/compose-file.ts';
+import { startHttpServer } from './helpers/http-server.ts';
 import { runCli } from './helpers/run.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -151,11 +150,9 @@ test('the health check of the image asks where HTTP_PORT is set, and is content 
   );
   expect(program).toBe('node');
   let status = 200;
-  const server = createServer((request, response) => {
+  const { port, close } = await startHttpServer((request, response) => {
     response.writeHead(request.url === '/health' ? status : 404).end();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
   const codeWith = async (env: Record<string, string>) => {
     const [code] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
     return code;
@@ -164,7 +161,6 @@ test('the health check of the image asks where HTTP_PORT is set, and is content 
   expect(await codeWith({ HTTP_PORT: String(port) })).toBe(0);
   status = 503;
   expect(await codeWith({ HTTP_PORT: String(port) })).toBe(1);
-  server.closeAllConnections();
-  await new Promise((closed) => server.close(closed));
+  await close();
   expect(await codeWith({ HTTP_PORT: String(port) })).toBe(1);
 });

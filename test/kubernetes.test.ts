@@ -8,40 +8,8 @@ import { loadConfig } from '../src/runtime/config/config.ts';
 import { misspelledVariables } from '../src/runtime/config/environment.ts';
 import { newTempFolder } from './helpers/temp.ts';
 
-interface Container {
-  readonly args: readonly string[];
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-  readonly livenessProbe: { readonly httpGet: { readonly path: string; readonly port: string } };
-  readonly readinessProbe: Container['livenessProbe'];
-}
-
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly data?: Readonly<Record<string, string>>;
-  readonly stringData?: Readonly<Record<string, string>>;
-  readonly spec: {
-    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
-    readonly maxUnavailable?: number;
-    readonly template: {
-      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-      readonly spec: {
-        readonly containers: readonly Container[];
-        readonly topologySpreadConstraints?: readonly { readonly labelSelector: unknown }[];
-      };
-    };
-    readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
-    readonly policyTypes: readonly string[];
-    readonly ingress: readonly {
-      readonly from: readonly { readonly namespaceSelector: { readonly matchLabels: object } }[];
-      readonly ports: readonly { readonly protocol: string; readonly port: string }[];
-    }[];
-    readonly scaleTargetRef: { readonly name: string };
-    readonly maxReplicaCount: number;
-    readonly triggers: readonly { readonly metadata: { readonly query: string } }[];
-  };
-}
+// biome-ignore lint/suspicious/noExplicitAny: whatever YAML says; what is not there fails a test.
+type Manifest = any;
 
 const text = await readFile(join(import.meta.dirname, '../docs/kubernetes/fleet.yaml'), 'utf8');
 const manifests = parseAllDocuments(text).map((each): Manifest => {
@@ -57,13 +25,13 @@ test('settings, secrets and jobs make a configuration without a fault', async ()
   await using folder = await newTempFolder();
   const jobs = join(folder.path, 'jobs');
   await mkdir(jobs);
-  for (const [name, job] of Object.entries(named('ConfigMap', 'vessel-export-jobs').data!))
+  for (const [name, job] of Object.entries<string>(named('ConfigMap', 'vessel-export-jobs').data!))
     await writeFile(join(jobs, name), job);
-  for (const [name, secret] of Object.entries(named('Secret', 'vessel-export').stringData!))
+  for (const [name, secret] of Object.entries<string>(named('Secret', 'vessel-export').stringData!))
     await writeFile(join(folder.path, name), secret);
   const settings = named('ConfigMap', 'vessel-export-settings').data!;
   const env = Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [name, value.replace(SECRETS, folder.path)]),
+    Object.entries<string>(settings).map(([name, value]) => [name, value.replace(SECRETS, folder.path)]),
   );
   const config = loadConfig({ ...env, JOBS_DIR: jobs });
   expect(misspelledVariables(env)).toEqual([]);
@@ -81,7 +49,7 @@ test('containers run commands of ours, with probes of paths that they answer, an
     expect(ports).toEqual([{ name: 'metrics', containerPort: 9464 }]);
     expect(livenessProbe.httpGet).toEqual({ path: '/health', port: 'metrics' });
     expect(readinessProbe.httpGet).toEqual({ path: '/ready', port: 'metrics' });
-    expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/app/jobs', SECRETS]);
+    expect(volumeMounts.map(({ mountPath }: Manifest) => mountPath)).toEqual(['/app/jobs', SECRETS]);
   }
 });
 
@@ -93,7 +61,7 @@ test('nobody reaches a pod but who is named, and by no other port than the one t
   expect(ingress).toHaveLength(1);
   const [{ from, ports }] = ingress as [(typeof ingress)[number]];
   // Without a name each of them would be everybody.
-  expect(from.map(({ namespaceSelector }) => Object.keys(namespaceSelector.matchLabels))).toEqual([
+  expect(from.map(({ namespaceSelector }: Manifest) => Object.keys(namespaceSelector.matchLabels))).toEqual([
     ['kubernetes.io/metadata.name'],
     ['kubernetes.io/metadata.name'],
   ]);

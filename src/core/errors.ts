@@ -34,16 +34,16 @@ export abstract class VesselExportError extends Error {
   }
 }
 
-/** Options, settings or jobs are wrong. The message lists every fault. */
+/** Options, settings or jobs are wrong. The message lists every error. */
 export class ConfigError extends VesselExportError {
   static override readonly clean = cleanListing;
 }
 export function usageError(message: string): ConfigError {
   return new ConfigError('usage', message);
 }
-/** No repetition helps: a refused credential, a full disk. */
+/** No retry helps: a refused credential, a full disk. */
 export class FatalError extends VesselExportError {}
-/** May pass by itself: the service or the lake is out of reach. */
+/** May be temporary: the service or the lake is unreachable. */
 export class RetriableError extends VesselExportError {}
 export class RateLimitedError extends VesselExportError {
   /** Milliseconds the service asked us to wait; undefined when it did not say. */

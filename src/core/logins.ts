@@ -13,6 +13,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { cleanForeignText } from './errors.ts';
 import type { Clock, Log } from './model/index.ts';
+import { percentDecoded } from './model/web-address.ts';
 
 export interface Login {
   readonly name: string;
@@ -178,11 +179,7 @@ export function readBasic(header: string | undefined): Login[] {
 
 /** Text of `application/x-www-form-urlencoded`; undefined for what is none. */
 export function formDecoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', '%20'));
-  } catch {
-    return undefined;
-  }
+  return percentDecoded(text.replaceAll('+', '%20'));
 }
 
 /** Whom limits count as one: an IPv4 address, or the first 64 bits of an IPv6 address. Empty for a connection that has gone. */

@@ -49,7 +49,7 @@ export async function findVessels(
 
 function notListed({ dataset }: Job, vessel: string, lastDate: string): VesselTrouble {
   const until = addDays(lastDate, knownDays(dataset));
-  const message = `published for ${lastDate}, and not among the vessels that were discovered now; its days stay due until ${until}, when it is taken to have left; if it has not, ask the operator of the service what the credentials may read`;
+  const message = `published for ${lastDate}, but not discovered now; its days stay due until ${until}, and then it counts as having left; if it has not left, ask the operator of the service what the credentials may read`;
   return { vessel, code: 'unlisted', message };
 }
 

@@ -134,7 +134,7 @@ async function readParquet(
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > MAX_PARQUET_BYTES) {
-      const text = `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`;
+      const text = `got a Parquet response of more than ${MAX_PARQUET_BYTES} bytes, which is the limit; a shorter time slice may be smaller, otherwise use transport: ndjson`;
       throw new DataError('page-too-large', text);
     }
     chunks.push(Buffer.from(chunk));

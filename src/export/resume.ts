@@ -53,7 +53,7 @@ async function whyOutdated(
 ): Promise<string | undefined> {
   if ((checkpoint.formatVersion ?? 1) !== FORMAT_VERSION)
     return 'its row groups are of another format version';
-  if (task.job.verify === 'off') return 'without statistics nobody knows whether the source has changed';
+  if (task.job.verify === 'off') return 'without statistics it is unknown whether the source has changed';
   const context = createSourceContext(ports, task.job, task.day, signal);
   const series = await resolveSeries(context);
   const pinned = Object.entries(checkpoint.series);

@@ -123,7 +123,7 @@ export function whyNotDue(
   if (serverMs === undefined || isDueByService(job, date, serverMs)) return undefined;
   const minutes = Math.round((serverMs - clock.nowMs()) / 60_000);
   const apart = `${Math.abs(minutes)} minutes ${minutes < 0 ? 'behind' : 'ahead of'} this machine's`;
-  const text = `${date} is not due by the clock of the query service, which is ${apart}; set this machine's clock right, or tell the operator of the service`;
+  const text = `${date} is not due by the clock of the query service, which is ${apart}; correct this machine's clock, or inform the operator of the service`;
   return new NotDueError(text, untilDueMs(job, date, serverMs));
 }
 

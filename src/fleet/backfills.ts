@@ -193,7 +193,7 @@ export async function changeBackfill(
   const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
   if (backfill === undefined) {
     const ids = (await listBackfills(store, () => {})).map((underWay) => underWay.id).join(', ') || 'none';
-    const text = `no backfill '${shortName(id)}' is under way; there are: ${ids}`;
+    const text = `there is no unfinished backfill '${shortName(id)}'; there are: ${ids}`;
     throw new ConfigError('unknown-backfill', text);
   }
   const withdrawn = change === 'resume' ? 0 : await withdrawBackfill(queue, backfill);

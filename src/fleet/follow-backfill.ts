@@ -63,13 +63,13 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
         if (end !== undefined) return end;
       } catch (error) {
         if (!(error instanceof RetriableError || error instanceof RateLimitedError)) throw error;
-        sayOnce(`cannot look now, trying again: ${messageOf(error)}`);
+        sayOnce(`cannot read its progress now, trying again: ${messageOf(error)}`);
       }
       await clock.sleep(intervalMs, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    view.print("the backfill goes on with the scheduler; 'vessel-export backfill cancel' ends it");
+    view.print("the scheduler continues the backfill; 'vessel-export backfill cancel' ends it");
     throw new CancelledError('interrupted');
   } finally {
     view.end();

@@ -101,7 +101,7 @@ export function createHoldWatch(options: HoldWatchOptions) {
       while (!signal.aborted) {
         await look(signal).catch((error: unknown) => {
           if (!signal.aborted)
-            log.debug({ error: messageOf(error) }, 'cannot look whether the queue is on hold');
+            log.debug({ error: messageOf(error) }, 'cannot read whether the queue is on hold');
         });
         await clock.sleep(pollMs, signal).catch(() => {});
       }

@@ -17,7 +17,7 @@ export function parseJson<T>(bytes: Uint8Array, key: string, code = 'damaged-fil
   } catch (cause) {
     throw new DataError(
       code,
-      `${key}: not valid JSON; vessel-export did not write it like this: look at it, then remove it and run again`,
+      `${key}: not valid JSON; vessel-export did not write it like this: check it, then remove it and run again`,
       { cause },
     );
   }

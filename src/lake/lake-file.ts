@@ -24,7 +24,7 @@ export interface LakeFile {
 }
 
 const PUT_SOURCES =
-  'add "sources":{"JOB":"URL"} with each job and the sourceUrl of its receipts, or the next service that exports is taken for its own';
+  'add "sources":{"JOB":"URL"} with each job and the sourceUrl of its receipts, otherwise the next service that exports counts as its source';
 
 /** The lake's own file; undefined where there is none. Throws ConfigError `damaged-lake-file` or `unknown-lake-version`. */
 export async function readLakeFile(
@@ -101,7 +101,7 @@ function isGone(): ConfigError {
 export function isConverting(): FencedError {
   return new FencedError(
     'lake-converting',
-    `${LAKE_KEY}: the lake is being converted; nothing is exported into it meanwhile. Wait, or, if the conversion has died, run 'vessel-export convert --to delta' again: it goes on where it was`,
+    `${LAKE_KEY}: the lake is being converted; nothing is exported into it meanwhile. Wait, or, if the conversion was killed, continue it with 'vessel-export convert --to delta'`,
   );
 }
 
@@ -144,7 +144,7 @@ export function expectSource(lakeUrl: string, file: LakeFile, source: LakeSource
       : `has job '${job}' from ${known}`;
   throw new ConfigError(
     'other-source',
-    `the lake at ${lakeUrl} ${what}, and QUERY_BASE_URL is ${source.url}: correct it, or set LAKE_URL to another lake. Where it is meant, as when the service has moved, say so once: 'vessel-export accept ${job} --source'`,
+    `the lake at ${lakeUrl} ${what}, and QUERY_BASE_URL is ${source.url}: correct it, or set LAKE_URL to another lake. If the change is intended, for example because the service has moved, accept it once: 'vessel-export accept ${job} --source'`,
   );
 }
 

@@ -132,7 +132,7 @@ async function firstFile({ store, wanted, source }: LayoutOptions): Promise<Lake
 function otherLayout(url: string, wanted: Layout, layout: Layout): ConfigError {
   const advice =
     wanted === 'delta'
-      ? "to make it a table run 'vessel-export convert --to delta'; to go on as it is set LAKE_LAYOUT=plain, or leave it out; or choose another LAKE_URL for a new lake"
+      ? "to convert it to tables run 'vessel-export convert --to delta'; to keep it as it is set LAKE_LAYOUT=plain, or leave it out; or choose another LAKE_URL for a new lake"
       : 'set LAKE_LAYOUT=delta, or leave it out; or choose another LAKE_URL for a new lake';
   return new ConfigError(
     'lake-layout',

@@ -250,7 +250,7 @@ export function checkedFile<T>(
 function damagedFile(key: string, found: string, expected: string, code = 'damaged-file'): DataError {
   return new DataError(
     code,
-    `${key}: found ${found}, expected ${expected}; vessel-export did not write it like this: look at it, then remove it and run again`,
+    `${key}: found ${found}, expected ${expected}; vessel-export did not write it like this: check it, then remove it and run again`,
   );
 }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
 import { type Log, silentLog } from '../core/model/ports.ts';
-import { isRedisUrl, maskUrl, REDIS_URL_RULE } from '../core/model/web-address.ts';
+import { isRedisUrl, maskUrl, percentDecoded, REDIS_URL_RULE } from '../core/model/web-address.ts';
 import { nameRefusal } from './write-refusals.ts';
 
 export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
@@ -159,7 +159,7 @@ function addressOf(url: string, targetNow: () => string) {
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
   const secretsOf = (target: string) => {
     const { password } = new URL(target);
-    return password === '' ? [] : [password, decodeURIComponent(password)];
+    return password === '' ? [] : [password, percentDecoded(password) ?? password];
   };
   // Node reports several addresses that refuse as one error without a message.
   const messagesOf = (error: unknown) =>

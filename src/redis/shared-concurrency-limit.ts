@@ -192,7 +192,7 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
   #sayWhatRedisLost({ fresh, lost }: Reply): void {
     if (fresh && this.#settleMs > 0) {
       const fields = { settleMs: this.#settleMs };
-      this.log.info(fields, 'Redis knows of no earlier slots: waiting for other processes to report theirs');
+      this.log.info(fields, 'Redis has no earlier slots: waiting for other processes to report theirs');
     } else if (lost > 0 && !fresh)
       this.log.warn({ slots: lost }, 'slots had run out before they could be renewed, and were taken again');
   }

@@ -2,10 +2,7 @@
 import { ConfigError, cleanForeignText, RetriableError } from '../core/errors.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>> = {
-  OOM: [
-    'redis-full',
-    'its memory is full: raise its maxmemory, or look who else fills it; what is in the queue stays',
-  ],
+  OOM: ['redis-full', 'its memory is full: raise its maxmemory, or find what else fills it; the queue stays'],
   READONLY: ['redis-read-only', 'it is a replica: name its primary in REDIS_URL, or finish the failover'],
   NOREPLICAS: [
     'redis-too-few-replicas',
@@ -13,7 +10,7 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>
   ],
   MISCONF: [
     'redis-cannot-save',
-    'it cannot write to its disk, and so stops: make room there; its log says more',
+    'it cannot write to its disk, and so it refuses writes: make room there; its log has details',
   ],
 };
 /** First word of the answer; of a script, for Redis before 7, further on. */

@@ -26,7 +26,7 @@ export function repeatedResult(of: string, aggregation: string, timeSeriesId: st
 export function tooManySeries(): DataError {
   return new DataError(
     'too-many-series',
-    `got more than ${MAX_SERIES} different series, expected at most so many, for what is held of them is bounded; select fewer series, in several jobs if need be, or report it to the operator of the query service where a vessel has not so many`,
+    `got more than ${MAX_SERIES} different series, which is the limit; select fewer series, in several jobs if necessary, or report it to the operator of the query service if a vessel has fewer`,
   );
 }
 

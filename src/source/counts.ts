@@ -124,7 +124,7 @@ export async function confirmEmpty(context: SourceContext, series: ResolvedSerie
     },
   });
   if (reading !== undefined)
-    throw new CountsDisagreeError(day, `the source counts no reading in the whole day, but ${reading}`);
+    throw new CountsDisagreeError(day, `the source counts no reading in the complete day, but ${reading}`);
 }
 
 function firstReading(

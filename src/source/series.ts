@@ -133,7 +133,7 @@ async function askSelected<T>(
 
 function noSeries({ job, day }: SourceContext, expressions: readonly string[], found: string) {
   const named = expressions.map((one) => `'${shortName(one)}'`).join(', ');
-  const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; where some vessels have no such series, let the job say 'optional: true' for the expression`;
+  const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; if some vessels have no such series, set 'optional: true' for the expression`;
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);
 }
 

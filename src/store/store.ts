@@ -11,7 +11,7 @@ export const MAX_WHOLE_BYTES = 64 << 20;
 export function tooLargeToRead(key: string, sizeBytes: number): DataError {
   return new DataError(
     'damaged-file',
-    `${key}: found ${sizeBytes} bytes, expected at most ${MAX_WHOLE_BYTES}; look at what is there and move it away`,
+    `${key}: found ${sizeBytes} bytes, expected at most ${MAX_WHOLE_BYTES}; check what is there and move it away`,
   );
 }
 
@@ -160,7 +160,7 @@ export interface ListedObject {
 
 /** What a store is that has no `conditionalPut`, and what is left to do with it. */
 export const UNFIT =
-  'the store writes over an object although it is told not to (If-None-Match): two processes could export the same day at once, and lose what the other wrote. One process at a time may export into a plain lake there';
+  'the store overwrites an object in spite of If-None-Match: two processes could export the same day at once and overwrite each other. Only one process at a time may export into a plain lake there';
 
 /** Throws ConfigError `unfit-store` where an object is not safe from a second writer. `what`: that needs it. */
 export async function expectConditionalPut(

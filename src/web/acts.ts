@@ -50,7 +50,7 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   if (await endsWithin(work, ANSWER_MS, clock)) return await work;
   // How it ends is logged all the same.
   work.catch(() => {});
-  const text = `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; look before you try again`;
+  const text = `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; check before you try again`;
   throw new WebError(503, 'no-answer-in-time', text);
 }
 

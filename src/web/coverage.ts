@@ -129,7 +129,7 @@ function createCoverageAnswers(ports: WebPorts) {
       return body;
     };
     if (waiting >= MAX_WAITING)
-      throw new WebError(503, 'busy', `${waiting} maps are being made for others; ask again in a while`);
+      throw new WebError(503, 'busy', `${waiting} maps are being made for others; try again later`);
     waiting++;
     const answer = lastReading.then(readInTurn).finally(() => waiting--);
     const one = { answer, untilMs: Number.POSITIVE_INFINITY };

@@ -87,7 +87,7 @@ function answerErrors(server: FastifyInstance, { log }: WebPorts): void {
       );
     const isTold = status < 500 || error instanceof VesselExportError;
     const code = error instanceof VesselExportError ? error.code : status < 500 ? 'usage' : codeOf(error);
-    const message = isTold ? messageOf(error) : 'the server failed to answer; its log says why';
+    const message = isTold ? messageOf(error) : 'the server failed to respond; its log has the reason';
     // What passes by itself may be asked for again soon.
     if (status === 503) reply.header('retry-after', '2');
     return reply

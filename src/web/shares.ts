@@ -36,7 +36,7 @@ export function createShares({ what, max, maxOfClient }: SharesOptions): TakeSha
     // One alone is never too large.
     const isOver = (now: number, most: number) => now > 0 && now + amount > most;
     if (isOver(total, max) || isOver(taken.get(client) ?? 0, maxOfClient))
-      throw new WebError(503, 'busy', `there are too many ${what} at once; ask again in a while`);
+      throw new WebError(503, 'busy', `there are too many ${what} at once; try again later`);
     change(client, amount);
     raw.once('close', () => change(client, -amount));
   };

@@ -206,10 +206,12 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     expect(await page.locator('main img, .act-bar img, .act-bar script').count()).toBe(0);
     await mount({ kind: 'backfill', backfill: { id: 'no-such-backfill', paused: true } });
     await button('Resume').click();
-    await expect.poll(outcome).toContain("no backfill 'no-such-backfill' is under way");
+    await expect.poll(outcome).toContain("there is no unfinished backfill 'no-such-backfill'");
     await page.route('**/api/acts', (route) => route.abort());
     await button('Resume').click();
-    await expect.poll(outcome).toContain('No answer from the server: it is not known whether it was done');
+    await expect
+      .poll(outcome)
+      .toContain('No response from the server: it is unknown whether the action was done');
   });
 
   test('finds no buttons as a reader but a hint, and nothing where nothing can be done', async () => {

@@ -79,16 +79,8 @@ export function answerOf(
   };
 }
 
-export interface Box {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-  readonly pixels: number;
-}
-
 /** Where a colour of the page (`--state-failed`) is in a canvas: its bounds in pixels of the screen, right and bottom exclusive. */
-export async function whereIs(page: Page, colour: string, canvas = '.cov-canvas'): Promise<Box | null> {
+export async function whereIs(page: Page, colour: string, canvas = '.cov-canvas') {
   await drawn(page);
   return await page.evaluate(
     ([name, selector]) => {

@@ -169,7 +169,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await page.getByLabel('Find').fill('nobody');
     await expect.poll(() => status.textContent()).toBe('No vessel is left by these filters.');
     await page.getByLabel('Find').fill('');
-    await page.getByLabel('only vessels with trouble').check();
+    await page.getByLabel('only vessels with problems').check();
     const troubled = vesselsWith(TROUBLE).length;
     await expect
       .poll(() => status.textContent())
@@ -200,14 +200,14 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
       '1',
     ]);
     expect(await map.page.locator('.cov-facts').textContent()).toContain('oldest gap: none');
-    expect(await map.page.locator('#cov-troubles').textContent()).toBe('Troubles 0');
+    expect(await map.page.locator('#cov-troubles').textContent()).toBe('Problems 0');
     expect(await map.page.locator('#cov-refused').textContent()).toBe('Refused 1');
     await map.page.locator('.cov-scroller').focus();
     await map.page.keyboard.press('ArrowDown');
     for (let day = 0; day < 3; day++) await map.page.keyboard.press('ArrowRight');
     await announced(map.page, new RegExp(`^${one}, 2026-06-08: not asked for$`));
     // Nobody has to look at any of it.
-    await map.page.getByLabel('only vessels with trouble').check();
+    await map.page.getByLabel('only vessels with problems').check();
     await expect
       .poll(() => map.page.locator('.coverage > p.hint').textContent())
       .toBe('No vessel is left by these filters.');
@@ -460,7 +460,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await one.page.keyboard.press('ArrowRight');
     await announced(one.page, 'IMO9000001, 2025-01-01: failed');
     await one.page.keyboard.press('n');
-    await announced(one.page, 'No trouble after this day');
+    await announced(one.page, 'No problem after this day');
     expect(one.faults).toEqual([]);
     await one.page.unrouteAll();
     await one.page.route('**/api/jobs/*/coverage*', async (route) => {

@@ -1,11 +1,7 @@
-/** Another site's page, in the browser of somebody who has signed in: it can neither act, nor read, nor show ours. */
-import { once } from 'node:events';
-import type { Server } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import { browserForTests } from '../helpers/browser.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
 import type { ServedPage } from '../helpers/web.ts';
 import { servePage, signIn } from '../helpers/web.ts';
@@ -18,7 +14,7 @@ const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)("another site's page", () => {
   let served: ServedPage;
-  let evil: Server;
+  let evil: Awaited<ReturnType<typeof startHttpServer>>;
   let evilUrl: string;
   const said: string[] = [];
 
@@ -27,17 +23,15 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     const log = { debug() {}, info: say, warn: say, error: say };
     served = await servePage({ store: createMemoryStore(), jobs: JOBS, log }, { actPassword: ACT });
     // Another port of one host is another origin, but the same site: the browser sends the cookie along.
-    evil = createServer((_request, answer) =>
+    evil = await startHttpServer((_request, answer) =>
       answer.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title><body>'),
-    ).listen(0, '127.0.0.1');
-    await once(evil, 'listening');
-    evilUrl = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/`;
+    );
+    evilUrl = `${evil.url}/`;
   });
   afterAll(async () => {
     await browser!.stop();
     await served.close();
-    evil.closeAllConnections();
-    await new Promise((closed) => evil.close(closed));
+    await evil.close();
   });
 
   /** A page of the other site, in a browser that has signed in at ours; and what ours answered. */
@@ -115,25 +109,6 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     expectNothingDone();
     const cookies = await page.context().cookies(served.url);
     expect(cookies.map(({ value }) => value.startsWith('act.'))).toEqual([true]);
-    await close();
-  });
-
-  test('cannot show ours in a frame, nor reach into a window of ours', async () => {
-    const { page, close } = await open();
-    const framed = page.waitForEvent('console', (message) => /frame/i.test(message.text()));
-    await page.evaluate(`
-      const frame = document.createElement('iframe');
-      frame.src = '${served.url}/';
-      document.body.append(frame);`);
-    expect((await framed).text()).toMatch(/frame-ancestors|X-Frame-Options/i);
-    const [popup] = await Promise.all([
-      page.context().waitForEvent('page'),
-      page.evaluate(`{ globalThis.opened = window.open('${served.url}/'); }`),
-    ]);
-    await popup.waitForURL(`${served.url}/**`);
-    // It is in another process now, and one hears of the other with a delay.
-    await expect.poll(() => page.evaluate('opened.closed')).toBe(true);
-    expect(await popup.evaluate('window.opener')).toBeNull();
     await close();
   });
 });

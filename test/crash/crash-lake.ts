@@ -5,13 +5,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Layout, Receipt, VesselDay } from '../../src/core/model/index.ts';
+import type { Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { systemClock } from '../../src/core/model/index.ts';
 import { objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
-import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startProgram } from '../helpers/run.ts';
 import { replayTable } from '../helpers/table.ts';
@@ -30,18 +29,6 @@ export interface CrashLake {
   readonly store: ObjectStore;
 }
 
-export interface CrashBench extends AsyncDisposable {
-  readonly service: FaultyService;
-  /** A new empty local lake. */
-  localLake(layout?: Layout): Promise<CrashLake>;
-  /** A lake elsewhere, for instance in a bucket. */
-  lakeAt(url: string, env: Readonly<Record<string, string>>): Promise<CrashLake>;
-  /** Begin an export process on a lake. */
-  start(lake: CrashLake, plan?: Partial<CrashPlan>): RunningExport;
-  /** Run one to its end. */
-  run(lake: CrashLake, plan?: Partial<CrashPlan>): Promise<ExportEnd>;
-}
-
 export interface ExportEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -53,11 +40,13 @@ export interface RunningExport {
   readonly ended: Promise<ExportEnd>;
 }
 
+export type CrashBench = Awaited<ReturnType<typeof openCrashBench>>;
+
 /** Start a service of so many readings a day. Sizes are small unless a plan says otherwise. */
 export async function openCrashBench(
   readingsPerDay: number,
   sizes: Pick<CrashPlan, 'rowGroupRows' | 'partBytes' | 'sliceTargetRows'>,
-): Promise<CrashBench> {
+) {
   const folder = await newMemoryFolder();
   const jobsDir = join(folder.path, 'jobs');
   mkdirSync(jobsDir);
@@ -72,12 +61,12 @@ export async function openCrashBench(
   });
   const stores: ObjectStore[] = [];
   let lakes = 0;
-  const lakeAt: CrashBench['lakeAt'] = async (url, env) => {
+  const lakeAt = async (url: string, env: Readonly<Record<string, string>>): Promise<CrashLake> => {
     const store = await openStore(url, { ...process.env, ...env });
     stores.push(store);
     return { url, env, store };
   };
-  const start: CrashBench['start'] = (lake, plan = {}) => {
+  const start = (lake: CrashLake, plan: Partial<CrashPlan> = {}): RunningExport => {
     const full: CrashPlan = {
       ...sizes,
       jobs: ['measurements'],
@@ -101,11 +90,15 @@ export async function openCrashBench(
   };
   return {
     service,
+    /** A lake elsewhere, for instance in a bucket. */
     lakeAt,
+    /** A new empty local lake. */
     localLake: (layout = 'plain') =>
       lakeAt(pathToFileURL(join(folder.path, `lake-${lakes++}`)).href, { LAKE_LAYOUT: layout }),
+    /** Begin an export process on a lake. */
     start,
-    run: (lake, plan) => start(lake, plan).ended,
+    /** Run one to its end. */
+    run: (lake: CrashLake, plan?: Partial<CrashPlan>) => start(lake, plan).ended,
     async [Symbol.asyncDispose]() {
       for (const store of stores) await store.close();
       await service.close();

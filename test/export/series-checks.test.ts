@@ -161,7 +161,7 @@ test.for<[what: string, steps: readonly Step[]]>([
     'a narrowed select is refused, until just this one is accepted',
     [
       refused(0, ALL, '2 series would lose 6 readings: ', { select: 'A*' }),
-      refused(0, ALL, "'vessel-export accept m' says so once for the job", { select: 'A*' }),
+      refused(0, ALL, "'vessel-export accept m' accepts that once for the job", { select: 'A*' }),
       ...[acceptedSelect('A*'), acceptedSelect('A*', 'accepted-before')],
       refused(0, ALL, '--allow-shrink', { select: 'B*' }),
       ...[published(0, ALL, { select: 'A*' }), acceptedSelect('A*', 'nothing-to-accept')],
@@ -173,7 +173,7 @@ test.for<[what: string, steps: readonly Step[]]>([
     [
       ...[published(1, ALL, { select: 'A*' }), waits(1, 'A2 A3 A4 B1 B2')],
       acceptedSelect('*'),
-      refused(1, 'A2 A3 A4 B1 B2', 'these it still means, or nobody can tell', { hours: 3 }),
+      refused(1, 'A2 A3 A4 B1 B2', 'it still covers these, or that is unknown', { hours: 3 }),
     ],
   ],
   [

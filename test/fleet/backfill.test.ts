@@ -215,7 +215,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     await bench.clock.untilSleeping();
     stop.abort();
     await expect(ended).rejects.toMatchObject({ code: 'cancelled' });
-    expect(said.join('')).toContain('goes on with the scheduler');
+    expect(said.join('')).toContain('the scheduler continues the backfill');
     expect(await listBackfills(bench.store)).toEqual([BACKFILL]);
   });
 });

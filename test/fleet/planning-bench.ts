@@ -6,12 +6,11 @@ import { lastFiringMs } from '../../src/core/plan/firings.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
-import { type BullVesselDays, openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { createScheduler, type Scheduler, type SchedulerOptions } from '../../src/fleet/scheduler.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { createScheduler, type SchedulerOptions } from '../../src/fleet/scheduler.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { createScheduleState, type ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
 import { newMemoryFolder } from '../helpers/temp.ts';
@@ -41,38 +40,18 @@ export function withoutLookBacks(state: ScheduleState, clock: ManualClock): Sche
   };
 }
 
-export interface PlanningBench extends AsyncDisposable {
-  readonly clock: ManualClock;
-  readonly store: ObjectStore;
-  readonly queue: BullVesselDays;
-  readonly prefix: string;
-  readonly planning: PlanningPorts;
-  /** What planning was told to be missing, by job. */
-  readonly missing: Map<string, [count: number, oldest: string | undefined]>;
-  /** Give a vessel-day a receipt of the job's settings, or of others. */
-  finish(day: VesselDay, hash?: string): Promise<void>;
-  /** Waiting vessel-days in the order in which they will be taken, as `vessel/date`. */
-  waiting(): Promise<string[]>;
-  /** Take a vessel-day from the queue as a worker would, and finish it. */
-  workOn(day: VesselDay): Promise<void>;
-  /** The same with all that wait. */
-  workOff(): Promise<void>;
-  /** Another scheduler, without look-backs. */
-  newScheduler(more?: Partial<SchedulerOptions>): Scheduler;
-}
+export type PlanningBench = Awaited<ReturnType<typeof openPlanningBench>>;
 
-export async function openPlanningBench(
-  redis: Redis,
-  prefix: string,
-  startMs: number,
-): Promise<PlanningBench> {
+export async function openPlanningBench(redis: Redis, prefix: string, startMs: number) {
   const folder = await newMemoryFolder();
   const store = await openStore(pathToFileURL(folder.path).href, {});
   const clock = createManualClock(startMs);
   const queue = openVesselDayQueue({ redis, prefix });
-  const missing: PlanningBench['missing'] = new Map();
+  /** What planning was told to be missing, by job. */
+  const missing = new Map<string, [count: number, oldest: string | undefined]>();
   const ports = { store, clock, log: silentLog, apiVersion: '2026-09-10' } as unknown as ExportPorts;
-  const finish: PlanningBench['finish'] = async (day, hash = settingsHash(JOB, '2026-09-10')) => {
+  /** Give a vessel-day a receipt of the job's settings, or of others. */
+  const finish = async (day: VesselDay, hash = settingsHash(JOB, '2026-09-10')) => {
     await writeReceipt(store, makeReceipt(day, { settingsHash: hash }));
   };
   const planning: PlanningPorts = {
@@ -81,10 +60,12 @@ export async function openPlanningBench(
       if (event.kind === 'missing') missing.set(event.job, [event.missing, event.oldest]);
     },
   };
-  const waiting = async () => {
+  /** Waiting vessel-days in the order in which they will be taken, as `vessel/date`. */
+  const waiting = async (): Promise<string[]> => {
     const jobs = await queue.bull.getJobs(['waiting', 'prioritized'], 0, -1, true);
     return jobs.map(({ data }) => `${data.vessel}/${data.date}`);
   };
+  /** Take a vessel-day from the queue as a worker would, and finish it. */
   const workOn = async (day: VesselDay) => {
     await finish(day);
     await queue.remove(day);
@@ -92,13 +73,15 @@ export async function openPlanningBench(
   let schedulers = 0;
   return {
     ...{ clock, store, queue, prefix, missing, planning, finish, waiting, workOn },
+    /** The same with all that wait. */
     async workOff() {
       for (const text of await waiting()) {
         const [vessel, date] = text.split('/') as [string, string];
         await workOn({ job: JOB.name, vessel, date });
       }
     },
-    newScheduler(more) {
+    /** Another scheduler, without look-backs. */
+    newScheduler(more?: Partial<SchedulerOptions>) {
       const state = createScheduleState(redis, prefix, `scheduler ${schedulers++}`);
       return createScheduler({ ...planning, jobs: [JOB], state: withoutLookBacks(state, clock), ...more });
     },

@@ -14,23 +14,6 @@ import type { S3Address } from './radosgw.ts';
 export const DELTA_READERS = { 'delta-kernel': 1, "ClickHouse's own reader": 0 } as const;
 export type DeltaReader = keyof typeof DELTA_READERS;
 
-/** A process with tables and views of its own. */
-export interface ClickHouse {
-  /** A statement without an answer. */
-  run(sql: string): Promise<void>;
-  rows(sql: string): Promise<unknown[][]>;
-  /**
-   * Rows of a query of a Delta table; `TABLE` in it stands for `table` (localTable, s3Table). `version` is an older version of the table,
-   * which delta-kernel alone can read. Integers come as texts where they may be large.
-   */
-  tableRows(
-    table: string,
-    sql: string,
-    options: { readonly reader: DeltaReader; readonly version?: number },
-  ): Promise<unknown[][]>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** The version that `.ci/install-chdb` installs, and where. */
 function installedFolder(): string {
   const script = readFileSync(join(import.meta.dirname, '../../.ci/install-chdb'), 'utf8');
@@ -55,7 +38,10 @@ export function clickHouseForTests(): (() => ClickHouse) | undefined {
   return () => openClickHouse(join(folder, 'package.json'));
 }
 
-function openClickHouse(packageFile: string): ClickHouse {
+export type ClickHouse = ReturnType<typeof openClickHouse>;
+
+/** A process with tables and views of its own. */
+function openClickHouse(packageFile: string) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'clickhouse-child.ts'), packageFile], {
     cwd: '/',
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -79,8 +65,17 @@ function openClickHouse(packageFile: string): ClickHouse {
   }
   return {
     rows,
-    run: async (sql) => void (await ask(sql)),
-    async tableRows(table, sql, { reader, version }) {
+    /** A statement without an answer. */
+    run: async (sql: string) => void (await ask(sql)),
+    /**
+     * Rows of a query of a Delta table; `TABLE` in it stands for `table` (localTable, s3Table). `version` is an older one,
+     * which delta-kernel alone can read. Integers come as texts where they may be large.
+     */
+    async tableRows(
+      table: string,
+      sql: string,
+      { reader, version }: { readonly reader: DeltaReader; readonly version?: number },
+    ) {
       const settings = [
         `allow_experimental_delta_kernel_rs = ${DELTA_READERS[reader]}`,
         ...['max_threads = 2', 'output_format_json_quote_64bit_integers = 1', "session_timezone = 'UTC'"],

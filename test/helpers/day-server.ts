@@ -22,16 +22,7 @@ export function makeJob(more: Partial<Job> = {}): Job {
   };
 }
 
-export interface DayServer extends AsyncDisposable {
-  readonly url: string;
-  answer(path: string): Promise<VesselDayAnswer>;
-}
-
-export async function startDayServer(
-  store: ObjectStore,
-  jobs: readonly Job[],
-  more: Partial<WebPorts> = {},
-): Promise<DayServer> {
+export async function startDayServer(store: ObjectStore, jobs: readonly Job[], more: Partial<WebPorts> = {}) {
   const served = await servePage({ store, jobs, ...more });
   return dayServer(served.url, () => served.close());
 }
@@ -41,7 +32,7 @@ export async function startQueuedDayServer(
   store: ObjectStore,
   jobs: readonly Job[],
   fleet: Pick<NonNullable<WebPorts['fleet']>, 'queue' | 'redis'>,
-): Promise<DayServer> {
+) {
   const server = fastify();
   const ports = {
     ...{ store, jobs, clock: systemClock, log: silentLog, self: { host: 'here', pid: 1 } },
@@ -51,10 +42,10 @@ export async function startQueuedDayServer(
   return dayServer(await server.listen({ host: '127.0.0.1', port: 0 }), () => server.close());
 }
 
-function dayServer(url: string, close: () => Promise<void>): DayServer {
+function dayServer(url: string, close: () => Promise<void>) {
   return {
     url,
-    async answer(path) {
+    async answer(path: string) {
       const answer = await fetch(`${url}/api/jobs/${path}`);
       if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as VesselDayAnswer;

@@ -5,21 +5,11 @@ import { messageOf } from '../../src/core/errors.ts';
 import type { ComposeService } from './compose-file.ts';
 import { environmentOf, plain, secretFiles } from './compose-file.ts';
 
-export interface StartedContainer {
-  readonly host: string;
-  /** The port here that leads to the one in the container. */
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
 /**
  * Start a foreign service of docker-compose.yml in a container and wait until it listens on `port`. Undefined where
  * no engine answers; where one does but cannot start it (no image, no network) that is said, and undefined too.
  */
-export async function startContainer(
-  service: ComposeService,
-  port: number,
-): Promise<StartedContainer | undefined> {
+export async function startContainer(service: ComposeService, port: number) {
   if (!(await dockerAnswers())) return undefined;
   const { image } = service;
   if (image === undefined) throw new Error('only services with an image of their own can be started');

@@ -1,9 +1,7 @@
 /** An S3 server in memory that takes every write, whatever condition it names. */
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startHttpServer } from './http-server.ts';
 
 interface StoredObject {
   readonly bytes: Buffer;
@@ -15,14 +13,6 @@ interface StoredObject {
 interface OpenUpload {
   readonly metadata: StoredObject['metadata'];
   readonly parts: Map<number, Buffer>;
-}
-
-export interface HeedlessS3 extends AsyncDisposable {
-  readonly endpoint: string;
-  /** By bucket and key, with a slash before. */
-  readonly objects: ReadonlyMap<string, StoredObject>;
-  /** `PUT /bucket/key`, in order. */
-  readonly asked: string[];
 }
 
 const NO_UPLOADS =
@@ -38,7 +28,9 @@ interface Asked {
   readonly body: Buffer;
 }
 
-export async function startHeedlessS3(): Promise<HeedlessS3> {
+export type HeedlessS3 = Awaited<ReturnType<typeof startHeedlessS3>>;
+
+export async function startHeedlessS3() {
   const objects = new Map<string, StoredObject>();
   const uploads = new Map<string, OpenUpload>();
   const asked: string[] = [];
@@ -106,7 +98,7 @@ export async function startHeedlessS3(): Promise<HeedlessS3> {
     return `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
   }
 
-  const server = createServer(async (request, response) => {
+  const { url: endpoint, close } = await startHttpServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
     const body = Buffer.concat(await request.toArray());
     const { pathname, searchParams: query } = new URL(url, 'http://s3');
@@ -117,16 +109,11 @@ export async function startHeedlessS3(): Promise<HeedlessS3> {
     else if (query.has('uploads') || query.has('uploadId')) answerUpload(one, response);
     else answerObject(one, response);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     objects,
     asked,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

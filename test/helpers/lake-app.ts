@@ -1,10 +1,9 @@
 /** Exports and verify of a lake in this process, without a command line: what tests of many small days are made of. */
-import type { App, AppOverrides } from '../../src/app.ts';
+import type { AppOverrides } from '../../src/app.ts';
 import { openApp } from '../../src/app.ts';
 import type { Finding, VerifyWarning } from '../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../src/audit/verify/lake-walk.ts';
 import { verifyLake } from '../../src/audit/verify/verify-lake.ts';
-import type { Job } from '../../src/core/model/index.ts';
 import { addDays, silentLog } from '../../src/core/model/index.ts';
 import type { DayResult, ExportEvent } from '../../src/export/events.ts';
 import { exportJobs } from '../../src/export/run/run-jobs.ts';
@@ -46,17 +45,9 @@ interface Verified {
   readonly warnings: readonly VerifyWarning[];
 }
 
-export interface LakeApp {
-  readonly app: App;
-  readonly jobs: readonly Job[];
-  /** `run`; throws what planning throws. */
-  run(options?: RunOptions): Promise<DayResult[]>;
-  /** `verify`. */
-  verify(options?: VerifyOptions): Promise<Verified>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type LakeApp = Awaited<ReturnType<typeof openLakeApp>>;
 
-export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
+export async function openLakeApp(options: LakeAppOptions) {
   const { service, lakeUrl, jobs: definitions, overrides } = options;
   const env = { ...exportEnv(service, lakeUrl, 'no-folder'), ...options.env };
   const config = loadConfig(env, definitions);
@@ -72,7 +63,8 @@ export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
   return {
     app,
     jobs: config.jobs,
-    async run(asked = {}) {
+    /** `run`; throws what planning throws. */
+    async run(asked: RunOptions = {}) {
       const { force = false, allowShrink = false } = asked;
       const results: DayResult[] = [];
       const request = { ...rangeOf(asked), force, allowShrink, takeover: false };
@@ -80,7 +72,8 @@ export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
       await exportJobs(app.ports, request, onEvent, signal);
       return results;
     },
-    async verify(asked = {}) {
+    /** `verify`. */
+    async verify(asked: VerifyOptions = {}): Promise<Verified> {
       const { deep = false, store = app.store } = asked;
       const [findings, warnings]: [Finding[], VerifyWarning[]] = [[], []];
       const tools = { client: app.client, tempDir: config.settings.TEMP_DIR };

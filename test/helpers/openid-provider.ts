@@ -1,29 +1,15 @@
 /** A published OpenID provider with people in groups, and a browser that signs in there without a screen. */
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { vi } from 'vitest';
 import type { ProviderSettings } from '../../src/web/sign-in/openid.ts';
+import { startHttpServer } from './http-server.ts';
 
 const CLIENT = { clientId: 'the page', clientSecret: 'a secret of the page & 100%' };
 const CLAIMS = ['preferred_username', 'groups'];
 
-export interface TestProvider extends AsyncDisposable {
-  readonly issuer: string;
-  /** Of a page; its own address is put in by `serves`. */
-  readonly settings: { -readonly [Key in keyof ProviderSettings]: ProviderSettings[Key] };
-  /** The page whose people are sent here. */
-  serves(pageUrl: string): void;
-  /** The provider itself. */
-  readonly answer: RequestListener;
-  /** What answers in its place; undefined: it does. */
-  instead: RequestListener | undefined;
-  /** Paths that it was asked for. */
-  readonly asked: string[];
-}
+export type TestProvider = Awaited<ReturnType<typeof startProvider>>;
 
 interface ProviderOptions {
   /** By the name one signs in with. */
@@ -33,26 +19,30 @@ interface ProviderOptions {
   readonly method?: 'client_secret_basic' | 'client_secret_post';
 }
 
-export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
+export async function startProvider(options: ProviderOptions) {
   const { people, isWhole = false, method = 'client_secret_basic' } = options;
   // It warns of its defaults, which no production should have.
   const silenced = (['warn', 'info', 'log'] as const).map((name) =>
     vi.spyOn(console, name).mockReturnValue(),
   );
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: issuer, close } = await startHttpServer((request, response) => {
+    started.asked.push(request.url!.split('?', 1)[0]!);
+    (started.instead ?? answer)(request, response);
+  });
   let answer: RequestListener;
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const started: TestProvider = {
+  const settings: { -readonly [Key in keyof ProviderSettings]: ProviderSettings[Key] } = {
+    ...{ issuer, ...CLIENT, scope: 'openid profile', redirectUri: '' },
+    ...{ nameClaim: 'preferred_username', groupsClaim: 'groups' },
+  };
+  const started = {
     issuer,
-    settings: {
-      ...{ issuer, ...CLIENT, scope: 'openid profile', redirectUri: '' },
-      ...{ nameClaim: 'preferred_username', groupsClaim: 'groups' },
-    },
-    serves(pageUrl) {
+    /** Of a page; its own address is put in by `serves`. */
+    settings,
+    /** The page whose people are sent here. */
+    serves(pageUrl: string) {
       const redirectUri = `${pageUrl}/api/session/provider/return`;
-      started.settings.redirectUri = redirectUri;
+      settings.redirectUri = redirectUri;
       const provider = new Provider(issuer, {
         clients: [
           {
@@ -79,20 +69,17 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       });
       answer = provider.callback();
     },
-    answer: (request, response) => answer(request, response),
-    instead: undefined,
-    asked: [],
+    /** The provider itself. */
+    answer: ((request, response) => answer(request, response)) as RequestListener,
+    /** What answers in its place; undefined: it does. */
+    instead: undefined as RequestListener | undefined,
+    /** Paths that it was asked for. */
+    asked: [] as string[],
     async [Symbol.asyncDispose]() {
       for (const spy of silenced) spy.mockRestore();
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
-  server.on('request', (request, response) => {
-    started.asked.push(request.url!.split('?', 1)[0]!);
-    (started.instead ?? answer)(request, response);
-  });
   return started;
 }
 

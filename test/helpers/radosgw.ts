@@ -18,19 +18,6 @@ export interface S3Address {
   readonly kmsKeyId?: string;
 }
 
-/** A running one-node Ceph. Ends with this process too, however that ends. */
-export interface Radosgw {
-  readonly address: S3Address;
-  readonly endpoint: string;
-  /** SIGKILL the gateway: connections break off, the objects stay. */
-  killGateway(): Promise<void>;
-  /** Start it again at the same address. */
-  startGateway(): Promise<void>;
-  /** The same address for another user, who may do nothing yet. */
-  newUser(name: string): Promise<S3Address>;
-  stop(): Promise<void>;
-}
-
 const SCRIPT = fileURLToPath(new URL('radosgw.sh', import.meta.url));
 const PROGRAMS = ['radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'monmaptool'];
 /** Another process can take a port between our look and the server's start. */
@@ -51,8 +38,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Start a server with its files in `dir` (must not exist; a short path). Takes about 2 s. */
-export async function startRadosgw(dir: string): Promise<Radosgw> {
+export type Radosgw = Awaited<ReturnType<typeof startAt>>;
+
+/** Start a one-node Ceph, which ends with this process however that ends, with its files in `dir` (must not exist; a short path). Takes about 2 s. */
+export async function startRadosgw(dir: string) {
   for (let attempt = 1; ; attempt++) {
     const [s3Port, monPort] = [await refusingPort(), await refusingPort()];
     const address = {
@@ -76,7 +65,7 @@ function newKeys(): Pick<S3Address, 'accessKeyId' | 'secretAccessKey'> {
   };
 }
 
-async function startAt(address: S3Address, dir: string, ports: string[]): Promise<Radosgw> {
+async function startAt(address: S3Address, dir: string, ports: string[]) {
   const child = spawn('bash', [SCRIPT, dir, ...ports], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
@@ -96,12 +85,15 @@ async function startAt(address: S3Address, dir: string, ports: string[]): Promis
   return {
     address,
     endpoint: address.endpoint,
+    /** SIGKILL the gateway: connections break off, the objects stay. */
     killGateway: () => order('kill-gateway'),
-    newUser: async (name) => {
+    /** The same address for another user, who may do nothing yet. */
+    newUser: async (name: string): Promise<S3Address> => {
       const keys = newKeys();
       await order(`create-user ${name} ${keys.accessKeyId} ${keys.secretAccessKey}`);
       return { ...address, ...keys };
     },
+    /** At the same address. */
     startGateway: () => order('start-gateway'),
     stop: async () => {
       if (isRunning(child)) child.stdin.end();

@@ -58,22 +58,6 @@ export async function queueRedisForTests() {
   return { server, connection, redis: connection?.openForQueue() as Redis };
 }
 
-/** A Redis of one's own, to be restarted, flushed or stopped in the middle. */
-export interface OwnRedis extends AsyncDisposable {
-  readonly url: string;
-  readonly port: number;
-  /** End it as `kill -9` does: nothing is saved. */
-  kill(): Promise<void>;
-  /** Start it again, on the same port. */
-  start(): Promise<void>;
-  /** Stand still without closing connections, and go on. */
-  freeze(): void;
-  thaw(): void;
-  /** Say something to it, on a connection of its own. */
-  command(name: string, ...args: string[]): Promise<unknown>;
-  stop(): Promise<void>;
-}
-
 /** Is there a program that `startOwnRedis` can start? Says so loudly when not; where `CI` is set it throws. */
 export function canStartOwnRedis(): boolean {
   if (serverProgram() !== undefined) return true;
@@ -81,8 +65,10 @@ export function canStartOwnRedis(): boolean {
   return false;
 }
 
-/** Start a server without persistence in a temporary folder; more settings as `--name`, `value`. */
-export async function startOwnRedis(settings: readonly string[] = []): Promise<OwnRedis> {
+export type OwnRedis = Awaited<ReturnType<typeof startOwnRedis>>;
+
+/** Start a server of one's own, to be restarted, flushed or stopped in the middle, without persistence in a temporary folder; more settings as `--name`, `value`. */
+export async function startOwnRedis(settings: readonly string[] = []) {
   const program = serverProgram();
   if (program === undefined) throw new Error('redis-server is not on PATH');
   const folder = await newTempFolder();
@@ -101,13 +87,17 @@ export async function startOwnRedis(settings: readonly string[] = []): Promise<O
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    /** End it as `kill -9` does: nothing is saved. */
     kill,
+    /** Start it again, on the same port. */
     start: async () => {
       server = await launch(program, port, folder.path, settings);
     },
+    /** Stand still without closing connections, and go on. */
     freeze: () => void server.kill('SIGSTOP'),
     thaw: () => void server.kill('SIGCONT'),
-    command: async (name, ...args) => {
+    /** Say something to it, on a connection of its own. */
+    command: async (name: string, ...args: string[]): Promise<unknown> => {
       const redis = new Redis(port, '127.0.0.1');
       try {
         return await redis.call(name, ...args);

@@ -1,5 +1,3 @@
-/** A query service for a test, and exports run against it: in this process, or as the command a user types. */
-import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -198,15 +196,7 @@ async function expectNoSecrets(
 }
 
 /** A command under way. */
-export interface RunningCli {
-  readonly process: ChildProcess;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Resolves when the output so far matches; rejects when the command ends before it does. */
-  until(stream: 'stdout' | 'stderr', shape: RegExp): Promise<void>;
-  /** Resolves when the command has ended. */
-  readonly ended: Promise<RanCli>;
-}
+export type RunningCli = ReturnType<typeof startProgram>;
 
 export interface RanCli {
   /** Exit code, or null after a signal. */
@@ -236,7 +226,7 @@ export function startProgram(
   [program, ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
-): RunningCli {
+) {
   const child = spawn(program!, args, {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -250,7 +240,7 @@ export function startProgram(
       for (const watch of watchers) watch();
     });
   }
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...text }));
+  const ended = once(child, 'close').then(([code, signal]): RanCli => ({ code, signal, ...text }));
   return {
     process: child,
     get stdout() {
@@ -259,8 +249,9 @@ export function startProgram(
     get stderr() {
       return text.stderr;
     },
-    until: (stream, shape) =>
-      new Promise((done, fail) => {
+    /** Resolves when the output so far matches; rejects when the command ends before it does. */
+    until: (stream: 'stdout' | 'stderr', shape: RegExp) =>
+      new Promise<void>((done, fail) => {
         const watch = () => {
           if (!shape.test(text[stream])) return;
           watchers.delete(watch);
@@ -272,6 +263,7 @@ export function startProgram(
           fail(new Error(`ended with ${code} before ${shape} in ${stream}:\n${text.stdout}\n${text.stderr}`)),
         );
       }),
+    /** Resolves when the command has ended. */
     ended,
   };
 }

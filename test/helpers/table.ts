@@ -1,20 +1,13 @@
 /** A job's table by its log alone, read as any program could: one JSON file after the other, with nothing of src. */
 import { expect } from 'vitest';
-import type { Receipt, VesselDay } from '../../src/core/model/index.ts';
-import { receiptKey } from '../../src/lake/keys.ts';
+import type { Receipt } from '../../src/core/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 /** The files of each vessel-day, by its folder below the job's, at a version. */
 type TableView = Map<string, { readonly path: string; readonly rows: number }[]>;
 
-export interface ReplayedTable {
-  readonly versions: number;
-  readonly operations: readonly string[];
-  readonly view: TableView;
-}
-
 /** Replay the whole log. Fails where a version gives a vessel-day more than one file, or takes one that is not there. */
-export async function replayTable(store: ObjectStore, job: string): Promise<ReplayedTable> {
+export async function replayTable(store: ObjectStore, job: string) {
   const view: TableView = new Map();
   const operations: string[] = [];
   for (let version = 0; ; version++) {
@@ -65,10 +58,4 @@ export async function expectTableAgrees(store: ObjectStore, job: string): Promis
 
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
-}
-
-/** The key of the object that a vessel-day's receipt names; undefined where there is none. */
-export async function namedObject(store: ObjectStore, day: VesselDay): Promise<string | undefined> {
-  const found = await store.get(receiptKey(day));
-  return found && (JSON.parse(Buffer.from(found.bytes).toString()) as Receipt).object?.key;
 }

@@ -1,17 +1,11 @@
 /** The page for a test: behind a real listener, from a lake of the test's. */
 import { once } from 'node:events';
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-  type Server,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request as httpRequest, type IncomingMessage, type RequestOptions, type Server } from 'node:http';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
 import { createLazyPage } from '../../src/web/lazy-page.ts';
 import type { WebAccess, WebPorts } from '../../src/web/ports.ts';
+import { startHttpServer } from './http-server.ts';
 
 export interface ServedPage extends AsyncDisposable {
   /** `http://127.0.0.1:12345` */
@@ -37,15 +31,12 @@ export async function servePage(ports: TestPagePorts, access: Partial<WebAccess>
   const lakeUrl = 'file:///tmp/test-lake';
   const open = { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl };
   const page = createLazyPage(() => ({ ...open, ...access }), whole.log, whole);
-  const server = createServer(page.answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { server, url, close: stop } = await startHttpServer(page.answer);
   const close = async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
+    await stop();
     await page.close();
   };
-  return { url: `http://${host}`, host, server, close, [Symbol.asyncDispose]: close };
+  return { url, host: new URL(url).host, server, close, [Symbol.asyncDispose]: close };
 }
 
 /** What only a script of the page sends. */

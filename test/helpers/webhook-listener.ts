@@ -1,8 +1,5 @@
-/** Somebody who takes messages: a real listener that keeps what it was sent, and answers as it is told. */
-import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startHttpServer } from './http-server.ts';
 
 interface ReceivedChange {
   readonly what: string;
@@ -38,7 +35,7 @@ export interface WebhookListener extends AsyncDisposable {
 export async function startWebhookListener(): Promise<WebhookListener> {
   const received: ReceivedMessage[] = [];
   let asked = 0;
-  const server = createServer(async (request, response) => {
+  const server = await startHttpServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
@@ -46,10 +43,8 @@ export async function startWebhookListener(): Promise<WebhookListener> {
     if (listener.status === 0) request.socket.destroy();
     else response.writeHead(listener.status).end('answered');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const listener: WebhookListener = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/a-secret-path`,
+    url: `${server.url}/hook/a-secret-path`,
     received,
     status: 200,
     news() {
@@ -61,10 +56,7 @@ export async function startWebhookListener(): Promise<WebhookListener> {
         ),
       );
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
+    [Symbol.asyncDispose]: server.close,
   };
   return listener;
 }

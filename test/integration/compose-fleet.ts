@@ -14,7 +14,7 @@ import {
   wordsOf,
 } from '../helpers/compose-file.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
-import type { RanCli, RunExportOptions, RunningCli } from '../helpers/run.ts';
+import type { RunningCli } from '../helpers/run.ts';
 import { startProgram } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { copyLake } from '../helpers/s3.ts';
@@ -25,19 +25,10 @@ const APP = join(import.meta.dirname, '../..');
 const services = composeServices();
 type ExportService = 'scheduler' | 'worker';
 
-export interface ComposeFleet extends AsyncDisposable {
-  readonly service: RunExportOptions['service'];
-  readonly queryService: RunningCli;
-  /** As `docker compose up SERVICE`. */
-  up(name: ExportService): RunningCli;
-  /** As `docker compose exec SCHEDULER WORDS…`, to its end. */
-  exec(words: readonly string[]): Promise<RanCli>;
-  /** Copy the lake into a folder. */
-  copyLake(dir: string): Promise<void>;
-}
+export type ComposeFleet = Awaited<ReturnType<typeof startComposeFleet>>;
 
 /** Start what the exporters depend on: Redis, a bucket, the query service with one vessel that sends little. */
-export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
+export async function startComposeFleet(s3: TestS3) {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await newTempFolder());
   await symlink(join(APP, 'src/bin.js'), join(folder.path, 'vessel-export'));
@@ -102,9 +93,12 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
       clientSecret: secretOf('query_client_secret'),
     },
     queryService,
-    up: (name) => start(wordsOf(services[name]), settingsOf(name)),
-    exec: (words) => start(words, settings).ended,
-    copyLake: (dir) => copyLake(url, settings, dir),
+    /** As `docker compose up SERVICE`. */
+    up: (name: ExportService) => start(wordsOf(services[name]), settingsOf(name)),
+    /** As `docker compose exec SCHEDULER WORDS…`, to its end. */
+    exec: (words: readonly string[]) => start(words, settings).ended,
+    /** Copy the lake into a folder. */
+    copyLake: (dir: string) => copyLake(url, settings, dir),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -196,7 +196,7 @@ test('it waits for an export that is under way, takes over one that is dead, and
   gate.resolve();
   expect((await late).code).toBe(0);
   expect((await converting).converted).toBe(true);
-  expect(said).toContain('waiting for 1 under way');
+  expect(said).toContain('waiting for 1 in progress');
   for (const day of [DAY, DEAD]) expect(await readClaims(store, day)).toEqual([]);
   for await (const open of store.listUploads('')) expect(open).toBeUndefined();
   await expectConverted();

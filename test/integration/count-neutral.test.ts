@@ -68,14 +68,6 @@ describe('in one hour a reading lost and another doubled', () => {
   });
 });
 
-test('all this costs no request: a small vessel-day is three', async () => {
-  await using lake = await newLake();
-  const before = service.requests.length;
-  await mustExport({ service, lakeUrl: lake.url });
-  const asked = service.requests.slice(before).map(({ family }) => family);
-  expect(asked.filter((family) => family !== 'token')).toEqual(['metadata', 'statistics', 'measurements']);
-});
-
 async function firstOfDay(): Promise<number> {
   await using lake = await newLake();
   await mustExport({ service, lakeUrl: lake.url });

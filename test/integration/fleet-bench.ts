@@ -13,22 +13,19 @@ import { statusCommand } from '../../src/cli/commands/status.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, datesBetween, systemClock } from '../../src/core/model/index.ts';
-import type { BullVesselDays } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
-import type { OwnRedis } from '../helpers/redis.ts';
 import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
-import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
+import type { JobFile, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startProgram, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { copyLake } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
-import type { FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
 
@@ -50,41 +47,9 @@ export interface FleetProcess {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-export interface FleetBench extends AsyncDisposable {
-  readonly service: TestService;
-  readonly redis: OwnRedis;
-  /** The lake's folder. */
-  readonly lakeDir: string;
-  /** The line to the bucket. */
-  readonly line: FaultProxy | undefined;
-  readonly queue: BullVesselDays;
-  start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
-  /** `vessel-export backfill` in this process; its exit code and what it said. */
-  backfill(options: BackfillOptions, signal?: AbortSignal): Promise<{ code: number; said: string }>;
-  /** `vessel-export backfill cancel`; what is under way ends. */
-  cancel(id: string): Promise<void>;
-  /** How many receipts the lake has; asked without the line. */
-  receiptCount(): Promise<number>;
-  /** `vessel-export gc --yes`, two days on. */
-  collectGarbage(): Promise<void>;
-  /** The job's table, its receipts and its objects say the same: in a delta lake. */
-  expectTable(): Promise<void>;
-  /** `vessel-export verify --deep` of the whole lake in this process. */
-  verify(): Promise<{ code: number; stdout: string }>;
-  /** The first date from this on on which no vessel-day has been exported. */
-  firstOpenDate(from: string): Promise<string>;
-  /** `vessel-export status` in this process; what it printed. */
-  status(options: StatusOptions): Promise<{ code: number; stdout: string }>;
-  /** Nothing waits in the queue, and nothing is under way. For as long as a worker lives: it takes what the dead left. */
-  untilIdle(): Promise<void>;
-  /**
-   * Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. With
-   * `readTo` the readings of the days before it are compared, and of those after it the receipts only.
-   */
-  expectExact(vessels: readonly string[], from: string, to: string, readTo?: string): Promise<void>;
-}
+export type FleetBench = Awaited<ReturnType<typeof openFleetBench>>;
 
-export async function openFleetBench(options: FleetOptions = {}): Promise<FleetBench> {
+export async function openFleetBench(options: FleetOptions = {}) {
   const service = await startTestService(options.service);
   const select = (options.job?.select as string[] | undefined) ?? ['flat/{vessel}/S*'];
   const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
@@ -128,22 +93,27 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
   return {
     service,
     redis,
+    /** The lake's folder. */
     lakeDir: lake.dir,
+    /** The line to the bucket. */
     line: bucket?.line,
     queue,
-    start(plan, more = {}) {
+    start(plan: FleetChildPlan, more: Readonly<Record<string, string>> = {}) {
       const started = startProcess({ ...env, ...more, FLEET_CHILD: JSON.stringify(plan) });
       processes.push(started);
       return started;
     },
-    backfill: (command, signal) =>
+    /** `vessel-export backfill` in this process; its exit code and what it said. */
+    backfill: (command: BackfillOptions, signal?: AbortSignal) =>
       perform((context) => backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200), signal),
-    async cancel(id) {
+    /** `vessel-export backfill cancel`; what is under way ends. */
+    async cancel(id: string) {
       const cancel: Perform = (context) =>
         backfillChangeCommand('cancel')(context, [id], { encoderThreads: 0 });
       expect((await perform(cancel)).code).toBe(0);
       await expect.poll(() => queue.depth()).toMatchObject({ active: 0, prioritized: 0 });
     },
+    /** How many receipts the lake has; asked without the line. */
     async receiptCount() {
       const store = await openStore(bucket?.url ?? lake.url, { ...env, ...bucket?.directEnv });
       let count = 0;
@@ -151,25 +121,35 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       await store.close();
       return count;
     },
+    /** `vessel-export gc --yes`, two days on. */
     async collectGarbage() {
       const clock = { ...systemClock, nowMs: () => Date.now() + 2 * 86_400_000 };
       expect((await perform((context) => gcCommand(context, { yes: true }, { clock }))).code).toBe(0);
     },
+    /** The job's table, its receipts and its objects say the same: in a delta lake. */
     async expectTable() {
       const store = await openStore(bucket?.url ?? lake.url, { ...env, ...bucket?.directEnv });
       await expectTableAgrees(store, JOB).finally(() => store.close());
     },
+    /** `vessel-export verify --deep` of the whole lake in this process. */
     verify: () => perform((context) => verifyCommand(context, [], { deep: true })),
-    async firstOpenDate(from) {
+    /** The first date from this on on which no vessel-day has been exported. */
+    async firstOpenDate(from: string) {
       const keys = [...(await lakeFiles(lake.dir)).keys()];
       const dates = new Set(keys.map((key) => /^_ledger\/.*\/date=([\d-]+)\//.exec(key)?.[1]));
       let date = from;
       while (dates.has(date)) date = addDays(date, 1);
       return date;
     },
-    status: (range) => perform((context) => statusCommand(context, [], range)),
+    /** `vessel-export status` in this process; what it printed. */
+    status: (range: StatusOptions) => perform((context) => statusCommand(context, [], range)),
+    /** Nothing waits in the queue, and nothing is under way. For as long as a worker lives: it takes what the dead left. */
     untilIdle,
-    async expectExact(vessels, from, to, readTo = to) {
+    /**
+     * Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. With
+     * `readTo` the readings of the days before it are compared, and of those after it the receipts only.
+     */
+    async expectExact(vessels: readonly string[], from: string, to: string, readTo = to) {
       await untilIdle();
       await bucket?.copyTo(lake.dir);
       for (const date of datesBetween(from, readTo)) {

@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import type { AppOverrides } from '../../src/app.ts';
 import type { Log, VesselDay } from '../../src/core/model/index.ts';
 import { systemClock } from '../../src/core/model/index.ts';
-import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import type { NoticeWatch } from '../../src/fleet/notice-watch.ts';
 import { openNoticeWatch } from '../../src/fleet/notice-watch.ts';
@@ -29,7 +28,6 @@ import {
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
-import type { WebhookListener } from '../helpers/webhook-listener.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
 
 const JOB = 'measurements';
@@ -60,34 +58,9 @@ export interface TestPlace {
 
 type More = Pick<SchedulerOptions, 'onEvent' | 'intervalMs'>;
 
-export interface InProcessFleet extends AsyncDisposable {
-  readonly lake: TestPlace;
-  readonly fleet: Fleet;
-  readonly env: Readonly<Record<string, string>>;
-  nowMs(): number;
-  advance(ms: number): void;
-  /** Log lines with this text so far. */
-  said(msg: string): LogLine[];
-  /** Lines of level error so far. */
-  errors(): LogLine[];
-  /** Resolves once so many look-backs have ended; the last one's line. */
-  lookedBack(times: number): Promise<LogLine>;
-  newScheduler(more?: More): Scheduler;
-  /** Run a scheduler until the answer is called. */
-  schedule(more?: More): () => Promise<void>;
-  /** Run a worker, one vessel-day at a time, until the answer is called. */
-  work(): () => Promise<void>;
-  /** Everything that waits or is under way, as it was queued, in the order in which it will be taken. */
-  queued(): Promise<QueuedDay[]>;
-  /** Resolves when nothing waits and nothing is under way. */
-  idle(): Promise<void>;
-  /** Vessel-days in the order in which they were published. */
-  published(): string[];
-  /** Remove every key, as a flush of a Redis of its own would. */
-  flush(): Promise<void>;
-}
+export type InProcessFleet = Awaited<ReturnType<typeof openInProcessFleet>>;
 
-export async function openInProcessFleet(options: InProcessOptions): Promise<InProcessFleet> {
+export async function openInProcessFleet(options: InProcessOptions) {
   const { service, redis } = options;
   await using opened = new AsyncDisposableStack();
   const copy = options.place === undefined ? opened.use(await newLake()) : undefined;
@@ -115,6 +88,7 @@ export async function openInProcessFleet(options: InProcessOptions): Promise<InP
   const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS, ...options.overrides };
   const fleet = await openFleet(config, env, log, overrides);
   opened.defer(() => fleet.close());
+  /** Log lines with this text so far. */
   const said = (msg: string) => lines.filter((line) => line.msg === msg);
   let schedulers = 0;
   const stack = opened.move();
@@ -136,15 +110,18 @@ export async function openInProcessFleet(options: InProcessOptions): Promise<InP
 
   return {
     ...{ lake, fleet, env, nowMs, said, newScheduler },
-    advance(ms) {
+    advance(ms: number) {
       shiftMs += ms;
     },
+    /** Lines of level error so far. */
     errors: () => lines.filter(({ level }) => level === 'error'),
-    async lookedBack(times) {
+    /** Resolves once so many look-backs have ended; the last one's line. */
+    async lookedBack(times: number): Promise<LogLine> {
       await expect.poll(() => said('looked back').length).toBe(times);
       return said('looked back').at(-1)!;
     },
-    schedule(more = {}) {
+    /** Run a scheduler until the answer is called. */
+    schedule(more: More = {}) {
       const stop = new AbortController();
       const ended = newScheduler({ intervalMs: 50, ...more }).run(stop.signal);
       return endable(() => {
@@ -152,6 +129,7 @@ export async function openInProcessFleet(options: InProcessOptions): Promise<InP
         return ended;
       });
     },
+    /** Run a worker, one vessel-day at a time, until the answer is called. */
     work() {
       const { worker, hold } = startWork(config, fleet, log, () => {}, {
         worker: { countAgainDelaysMs: [], backoffMs: () => 5, maxWaitMs: 20 },
@@ -164,10 +142,12 @@ export async function openInProcessFleet(options: InProcessOptions): Promise<InP
         return Promise.all([worker.stop(), watching]);
       });
     },
-    async queued() {
+    /** Everything that waits or is under way, as it was queued, in the order in which it will be taken. */
+    async queued(): Promise<QueuedDay[]> {
       const states = ['active', 'waiting', 'prioritized', 'delayed'] as const;
       return (await fleet.queue.bull.getJobs([...states], 0, -1, true)).map(({ data }) => data);
     },
+    /** Resolves when nothing waits and nothing is under way. */
     async idle() {
       const inQueue = async () => {
         const { waiting, prioritized, active, delayed } = await fleet.queue.depth();
@@ -175,7 +155,9 @@ export async function openInProcessFleet(options: InProcessOptions): Promise<InP
       };
       await expect.poll(inQueue).toBe(0);
     },
+    /** Vessel-days in the order in which they were published. */
     published: () => said('published').map(({ vesselDay }) => String(vesselDay)),
+    /** Remove every key, as a flush of a Redis of its own would. */
     async flush() {
       const keys = await fleet.redis.keys(`${prefix}:*`);
       if (keys.length > 0) await fleet.redis.del(...keys);
@@ -198,21 +180,13 @@ export interface NoticeBenchOptions extends Omit<InProcessOptions, 'startMs'> {
   readonly mayFail?: boolean;
 }
 
-/** And somebody who is told. */
-export interface NoticeBench extends InProcessFleet {
-  readonly listener: WebhookListener;
-  /** One look of the scheduler, and what people are told then; twice, as nothing may be told twice. */
-  look(): Promise<string[]>;
-  /** The same without the scheduler, which may be waiting for Redis. */
-  lookForNews(): Promise<string[]>;
-  /** Scheduler and notices begin anew, as after a restart or with another leader. */
-  restart(): Promise<void>;
-}
-
 const never = new AbortController().signal;
 
+/** And somebody who is told. */
+export type NoticeBench = Awaited<ReturnType<typeof openNoticeBench>>;
+
 /** It is half past six. */
-export async function openNoticeBench(options: NoticeBenchOptions): Promise<NoticeBench> {
+export async function openNoticeBench(options: NoticeBenchOptions) {
   const listener = await startWebhookListener();
   const told = { NOTIFY_URL: listener.url, NOTIFY_LATE_DAYS: '0' };
   const base = await openInProcessFleet({ ...options, startMs: START_MS, env: { ...told, ...options.env } });
@@ -238,11 +212,14 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
   return {
     ...base,
     listener,
+    /** One look of the scheduler, and what people are told then; twice, as nothing may be told twice. */
     async look() {
       await scheduler.look(never);
       return await lookForNews();
     },
+    /** The same without the scheduler, which may be waiting for Redis. */
     lookForNews,
+    /** Scheduler and notices begin anew, as after a restart or with another leader. */
     async restart() {
       await scheduler.stop();
       begin();

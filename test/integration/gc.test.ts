@@ -117,10 +117,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
   test('a claim that was given back today keeps its checkpoint and upload', async () => {
     await store.put(claimKey(DAY, 3), json(claimOf(3, { heartbeatMs: 0 })));
     await upload(store, DAY, 'nonce-1');
-    const kept = [
-      'kept claim: 12 h old: the next run goes on with it',
-      'kept upload: a claim may go on with it',
-    ];
+    const kept = ['kept claim: 12 h old: the next run continues it', 'kept upload: a claim may continue it'];
     expect(await gc(place, Date.now() + 12.2 * HOUR_MS, true)).toEqual(kept);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
@@ -131,7 +128,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await store.put(claimKey(DAY, 3), json(claimOf(3, { owner, heartbeatMs: NEXT_WEEK })));
     await store.put(receiptKey(DAY), json(receiptOfEpoch(3)));
     await upload(store, DAY, 'nonce-1');
-    const kept = ['kept claim: a live process owns it', 'kept upload: a claim may go on with it'];
+    const kept = ['kept claim: a live process owns it', 'kept upload: a claim may continue it'];
     expect(await gc(place, NEXT_WEEK, true)).toEqual(kept);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
@@ -163,7 +160,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     for (const epoch of [3, 4, 5])
       await store.put(claimKey(DAY, epoch), json(claimOf(epoch, { heartbeatMs: 0 })));
     expect((await gc(place, inAnHour(), true)).sort()).toEqual([
-      'kept claim: 1 h old: the next run goes on with it',
+      'kept claim: 1 h old: the next run continues it',
       'removed claim: attempt 4 has published the day',
       'removed claim: attempt 4 has published the day',
     ]);
@@ -175,7 +172,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await store.put(claimKey(DAY, 4), json(claimOf(4, { heartbeatMs: NEXT_WEEK })));
     expect(await gc(place, NEXT_WEEK, true)).toEqual([
       'kept claim: a live process owns it',
-      'kept claim: a newer claim may go on with it',
+      'kept claim: a newer claim may continue it',
     ]);
   });
 
@@ -194,7 +191,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
 
   test('a claim that cannot be read counts by its age', async () => {
     await store.put(claimKey(DAY, 1), Buffer.from('{"epoch":'));
-    expect(await gc(place, inAnHour(), true)).toEqual(['kept claim: 1 h old: the next run goes on with it']);
+    expect(await gc(place, inAnHour(), true)).toEqual(['kept claim: 1 h old: the next run continues it']);
     expect(await gc(place, NEXT_WEEK, true)).toEqual([expect.stringMatching(/^removed claim: abandoned/)]);
   });
 

@@ -1,9 +1,6 @@
 /** The scheduler looks back by itself: exactly what changed is queued, once, and workers export it. */
 
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import {
   addDays,
@@ -12,8 +9,6 @@ import {
   MICROS_PER_HOUR,
   systemClock,
 } from '../../src/core/model/index.ts';
-import { receiptKey } from '../../src/lake/keys.ts';
-import { commandRun } from '../helpers/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
@@ -289,31 +284,6 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     expect((await bench.queued()).map(({ kind }) => kind)).toEqual(['nightly', 'nightly']);
   });
 
-  test('a flushed Redis costs nothing but another look', async () => {
-    addHour(LATE);
-    bench.schedule();
-    await bench.lookedBack(1);
-    await bench.flush();
-    expect(await bench.lookedBack(2)).toMatchObject({ changed: 1, enqueued: 1 });
-    bench.work();
-    await bench.idle();
-    expect(bench.published()).toEqual([formatVesselDay(LATE)]);
-    await expectExact(LATE);
-  });
-
-  test('nights go before late data, and late data before backfills', async () => {
-    const night = dayOf(DAYS - 1);
-    await rm(join(bench.lake.dir, receiptKey(night)));
-    addHour(LATE);
-    const old = { ...dayOf(-1) };
-    await bench.fleet.queue.add([{ ...old, kind: 'backfill' }]);
-    bench.schedule();
-    expect(await bench.lookedBack(1)).toMatchObject({ changed: 1, enqueued: 1, missing: 1, 'in-queue': 1 });
-    bench.work();
-    await bench.idle();
-    expect(bench.published()).toEqual([night, LATE, old].map(formatVesselDay));
-  });
-
   test('what has no room waits for it, and the firing is planned only then', async () => {
     addHour(LATE);
     addHour(dayOf(0));
@@ -370,40 +340,6 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     bench.advance(300_000);
     expect(await bench.lookedBack(1)).toMatchObject({ changed: 1, enqueued: 1 });
     expect(errors()).toHaveLength(1);
-  });
-
-  test('a narrowed select loses nothing by a look-back: each day is refused once, until it is accepted', async () => {
-    await bench[Symbol.asyncDispose]();
-    const { schedule: _, ...lookingBack } = JOB;
-    const narrow = { ...lookingBack, vessels: [VESSEL], select: ['flat/{vessel}/Shaft *'] };
-    bench = await open(narrow);
-    bench.schedule();
-    bench.work();
-    const again = async (times: number) => {
-      await bench.fleet.redis.hdel(`${bench.env.REDIS_PREFIX}:schedule:reconciled`, 'measurements');
-      return await bench.lookedBack(times);
-    };
-    const before = await receiptOf(bench.lake.dir, dayOf(0));
-    expect(await bench.lookedBack(1)).toMatchObject({ stale: DAYS, enqueued: DAYS });
-    await expect.poll(async () => (await bench.fleet.queue.depth()).failed).toBe(DAYS);
-    const asked = service.requests.length;
-    expect(await again(2)).toMatchObject({ enqueued: 0, 'in-failed-set': DAYS });
-    await bench.idle();
-    // Which series there are is asked once a vessel; nobody has tried a day again.
-    expect(service.requests.length - asked).toBeLessThanOrEqual(1);
-    expect(await receiptOf(bench.lake.dir, dayOf(0))).toEqual(before);
-    expect(await noteOf(bench.lake.dir, dayOf(0))).toMatchObject({ state: 'refused', code: 'would-shrink' });
-
-    const accepted = await commandRun(
-      { service, lakeUrl: bench.lake.url, jobs: { measurements: narrow } },
-      (context) => acceptCommand(context, 'measurements', [], {}),
-    );
-    expect(accepted.stdout).toContain(`from ${2 * DAYS} published vessel-days with other settings`);
-    expect(await again(3)).toMatchObject({ enqueued: DAYS });
-    await bench.idle();
-    expect(bench.published()).toHaveLength(DAYS);
-    const expressions = [`flat/${VESSEL}/Shaft *`];
-    await expectExactDay(service, { lakeDir: bench.lake.dir, day: dayOf(0), expressions });
   });
 
   test('what failed for good is not tried again before the day changes, what may pass is', async () => {

@@ -78,7 +78,7 @@ class SlowStore {
   }
 
   readonly wrap = (store: ObjectStore): ObjectStore => ({
-    ...bound(store),
+    ...store,
     put: (key, bytes) => this.#during(key, bytes, () => store.put(key, bytes)),
     putIf: (key, bytes, version) => this.#during(key, bytes, () => store.putIf(key, bytes, version)),
     putIfAbsent: (key, bytes) => this.#during(key, bytes, () => store.putIfAbsent(key, bytes)),
@@ -98,24 +98,6 @@ class SlowStore {
     if (hash('sha256', bytes) !== before) this.changed.push(key);
     return result;
   }
-}
-
-/** A store's methods, to be called without it. */
-function bound(store: ObjectStore): ObjectStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    ownKeys: (target) => [
-      ...new Set([...Reflect.ownKeys(target), ...Reflect.ownKeys(Object.getPrototypeOf(target))]),
-    ],
-    getOwnPropertyDescriptor: (target, name) => ({
-      configurable: true,
-      enumerable: name !== 'constructor',
-      value: Reflect.get(target, name),
-    }),
-  });
 }
 
 const trouble = fc.record({

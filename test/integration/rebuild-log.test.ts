@@ -147,7 +147,7 @@ test('an export that has committed, and not yet said so, is waited for', async (
   await reached.promise;
   await loseLog();
   const rebuilt = await rebuildThrough({}, (text) => {
-    if (text.startsWith('waiting for 1 under way')) gate.resolve();
+    if (text.startsWith('waiting for 1 in progress')) gate.resolve();
   });
   expect((await exporting).code).toBe(0);
   expect(rebuilt.vesselDays).toBe(3);

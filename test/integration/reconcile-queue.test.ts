@@ -188,7 +188,7 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
     const { stderr } = await commandRun(place, (context) =>
       backfillCommand(context, 'measurements', { failed: true, detach: true }, overrides),
     );
-    expect(stderr).toContain('1 failed vessel-days are tried again');
+    expect(stderr).toContain('1 failed vessel-days are retried');
     expect(await bench.queued()).toMatchObject([
       { ...dayOf(1), kind: 'reconcile', force: true, compared: { epoch: 1 } },
     ]);

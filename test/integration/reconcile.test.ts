@@ -28,15 +28,7 @@ import {
   serviceNames,
 } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import {
-  mustExport,
-  newLake,
-  OTHER_VESSEL,
-  QUICK_LIMITS,
-  serviceOfTest,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
 
 const FLEET: TestServiceOptions = { vessels: 3, readingsPerDay: 1_000 };
 const VESSELS = [VESSEL, OTHER_VESSEL, 'IMO9324227'];
@@ -64,32 +56,19 @@ let otherIds: string[];
 
 beforeAll(async () => {
   base = await newLake();
-  const service = await serviceOfTest(FLEET);
-  ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
-  otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
-  service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
-  await mustExport({
-    service,
-    lakeUrl: base.url,
-    jobs: { measurements: JOB },
-    args: { from: FROM, to: TO },
-  });
+  const service = await startTestService(FLEET);
+  try {
+    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
+    service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
+    const jobs = { measurements: JOB };
+    await mustExport({ service, lakeUrl: base.url, jobs, args: { from: FROM, to: TO } });
+  } finally {
+    await service.close();
+  }
   baseFiles = await lakeFiles(base.dir);
 });
 afterAll(() => base[Symbol.asyncDispose]());
-
-/** A service of the same readings and a copy of the lake. */
-interface Bench extends AsyncDisposable {
-  readonly service: TestService;
-  readonly lake: TestLake;
-  readonly before: Map<string, Buffer>;
-  reconcile(
-    options?: ReconcileOptions,
-    more?: { job?: JobFile; env?: Record<string, string> },
-  ): Promise<Report>;
-  /** Keys of files that are not as they were, without the index. */
-  changedFiles(): Promise<string[]>;
-}
 
 interface Report extends CommandRun {
   /** `<state> <vessel>/<date>` */
@@ -107,7 +86,10 @@ interface BenchOptions extends TestServiceOptions {
   readonly days?: number;
 }
 
-async function bench(options: BenchOptions = {}): Promise<Bench> {
+/** A service of the same readings and a copy of the lake. */
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+async function bench(options: BenchOptions = {}) {
   const { asWas = true, days, ...rest } = options;
   const service = await startTestService({ ...FLEET, ...rest });
   if (asWas) service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
@@ -131,7 +113,10 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
     service,
     lake,
     before,
-    async reconcile(reconcileOptions = {}, { job = JOB, env = {} } = {}) {
+    async reconcile(
+      reconcileOptions: ReconcileOptions = {},
+      { job = JOB, env = {} }: { job?: JobFile; env?: Record<string, string> } = {},
+    ): Promise<Report> {
       const ran = await commandRun(
         { service, lakeUrl: lake.url, jobs: { measurements: job }, env },
         (context) =>
@@ -158,6 +143,7 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
         results: report.days ?? [],
       };
     },
+    /** Keys of files that are not as they were, without the index. */
     async changedFiles() {
       const after = await lakeFiles(lake.dir);
       const keys = new Set([...before.keys(), ...after.keys()]);
@@ -546,7 +532,7 @@ test('a statistics job', async () => {
 test('jobs that cannot be reconciled say why, without a request', async () => {
   await using on = await bench({ days: 2 });
   for (const [job, reason] of [
-    [{ ...JOB, verify: 'off' }, 'verify: off asks no statistics'],
+    [{ ...JOB, verify: 'off' }, 'verify: off requests no statistics'],
     [{ ...JOB, dataset: 'metadata' }, 'metadata has no history at the service'],
   ] as const) {
     const { code, stdout } = await on.reconcile({ json: false }, { job });

@@ -345,7 +345,7 @@ describe('services and jobs of every kind', () => {
   });
 });
 
-describe('when the service cannot be asked', () => {
+describe('when the service cannot be reached', () => {
   test('vessel-days are not verified, and said so', async () => {
     service.faults = ({ family }) =>
       family === 'statistics' ? { kind: 'status', status: 500, message: 'oops' } : undefined;

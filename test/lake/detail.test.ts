@@ -44,32 +44,3 @@ test('a damaged detail is found', () => {
   gzip[gzip.length - 20]! ^= 1;
   expect(unpackDetail(gzip)).toBeUndefined();
 });
-
-test('counts are equal when every hour is', () => {
-  expect(countsOf(5).equals(countsOf(5))).toBe(true);
-  expect(countsOf(5).equals(countsOf(6))).toBe(false);
-  expect(countsOf(6).equals(countsOf(5))).toBe(false);
-  const changes: [number, number, number, number][] = [
-    [0, 1, 3_600e6, 3_600e6],
-    [4, 1, 1, 1],
-  ];
-  for (const [one, count, first, last] of changes) {
-    const more = countsOf(5);
-    more.add(`series-${one}`, count, DAY_MICROS + first, DAY_MICROS + last);
-    expect(more.equals(countsOf(5))).toBe(false);
-    expect(countsOf(5).equals(more)).toBe(false);
-  }
-  const later = countsOf(5);
-  const { lastMicros } = later.hour('series-2', 0)!;
-  later.addHour('series-2', 0, 1, lastMicros, lastMicros + 1);
-  const added = countsOf(5);
-  added.addHour('series-2', 0, 1, lastMicros, lastMicros);
-  expect(later.equals(added)).toBe(false);
-});
-
-test('a series may be called as objects call what they come from', () => {
-  const counts = new DayCounts(DAY_MICROS);
-  for (const id of ['__proto__', 'constructor', 'a']) counts.add(id, 1, DAY_MICROS, DAY_MICROS);
-  const text = JSON.stringify(counts.toJson());
-  expect(DayCounts.fromJson(DAY_MICROS, JSON.parse(text)).equals(counts)).toBe(true);
-});

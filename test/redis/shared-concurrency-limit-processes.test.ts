@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
-import { canStartOwnRedis, type OwnRedis, startOwnRedis } from '../helpers/redis.ts';
+import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 import { isLong } from '../helpers/tiers.ts';
-import { type CountingListener, startCountingListener } from './counting-listener.ts';
+import { startCountingListener } from './counting-listener.ts';
 import type { ChildOptions } from './shared-concurrency-limit-child.ts';
 
 const CHILD = join(import.meta.dirname, 'shared-concurrency-limit-child.ts');
@@ -18,16 +18,7 @@ const LONG_BODY_MS = 1.25 * TTL_MS;
 /** How often something strikes, and requests after each strike. */
 const [STRIKES, REQUESTS] = isLong ? [4, 40] : [1, 20];
 
-interface Crew extends AsyncDisposable {
-  readonly redis: OwnRedis;
-  readonly listener: CountingListener;
-  start(name: string, limit: number): void;
-  kill(name: string): Promise<void>;
-  /** Let all of them end by themselves. */
-  dismiss(): Promise<number[]>;
-}
-
-async function startCrew(): Promise<Crew> {
+async function startCrew() {
   const redis = await startOwnRedis();
   const listener = await startCountingListener();
   const children = new Map<string, ChildProcess>();
@@ -44,7 +35,7 @@ async function startCrew(): Promise<Crew> {
   return {
     redis,
     listener,
-    start: (name, limit) => {
+    start: (name: string, limit: number) => {
       const { origin } = listener;
       const settings = { ttlMs: TTL_MS, settleMs: SETTLE_MS };
       const options: ChildOptions = { name, redisUrl: redis.url, prefix: 'crew', origin, limit, ...settings };
@@ -53,6 +44,7 @@ async function startCrew(): Promise<Crew> {
       children.set(name, spawn(process.execPath, [CHILD, JSON.stringify(options)], { stdio, env }));
     },
     kill,
+    /** Let all of them end by themselves. */
     dismiss: async () => {
       const all = [...children.values()];
       children.clear();

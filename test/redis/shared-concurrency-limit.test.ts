@@ -5,28 +5,13 @@ import { SharedConcurrencyLimit } from '../../src/redis/shared-concurrency-limit
 import { SHARED_TIMES } from '../../src/redis/shared-limit.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import { describeConcurrencyLimit } from '../source/fetch/concurrency-limit-conformance.ts';
-import { type RedisTime, startRedisTime, type TestProcess } from './redis-time.ts';
+import { startRedisTime } from './redis-time.ts';
 
 const redis = await redisForTests();
 afterAll(() => redis?.stop());
 
-interface Fleet extends AsyncDisposable {
-  readonly time: RedisTime;
-  readonly prefix: string;
-  readonly handles: readonly SharedConcurrencyLimit[];
-  readonly processes: readonly TestProcess[];
-  /** End a process as `kill -9` does. */
-  kill(index: number): Promise<void>;
-  readonly logged: string[];
-  slowDowns(): number;
-  slotsInRedis(): Promise<number>;
-}
-
 /** As many processes as there are limits, one concurrency limit each. */
-async function startFleet(
-  limits: readonly number[],
-  more: Partial<SharedConcurrencyLimitOptions> = {},
-): Promise<Fleet> {
+async function startFleet(limits: readonly number[], more: Partial<SharedConcurrencyLimitOptions> = {}) {
   const prefix = redis!.newPrefix();
   const time = await startRedisTime(redis!.url, prefix);
   const processes = await Promise.all(limits.map(() => time.openProcess()));
@@ -58,7 +43,8 @@ async function startFleet(
     handles,
     processes,
     prefix,
-    kill: async (index) => {
+    /** End a process as `kill -9` does. */
+    kill: async (index: number) => {
       dead.add(index);
       await processes[index]!.die();
     },

@@ -2,21 +2,15 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { SharedRateLimit } from '../../src/redis/shared-rate-limit.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import { describeRateLimit } from '../source/fetch/rate-limit-conformance.ts';
-import { type RedisTime, startRedisTime, type TestProcess } from './redis-time.ts';
+import { startRedisTime } from './redis-time.ts';
 
 const redis = await redisForTests();
 afterAll(() => redis?.stop());
 
-interface Fleet extends AsyncDisposable {
-  readonly time: RedisTime;
-  readonly handles: readonly SharedRateLimit[];
-  readonly processes: readonly TestProcess[];
-  /** Exchanges with Redis so far. */
-  exchanges(): number;
-}
+type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 /** As many processes as there are rate limits; undefined is none. */
-async function startFleet(perMinute: readonly (number | undefined)[]): Promise<Fleet> {
+async function startFleet(perMinute: readonly (number | undefined)[]) {
   const prefix = redis!.newPrefix();
   const time = await startRedisTime(redis!.url, prefix);
   const processes = await Promise.all(perMinute.map(() => time.openProcess()));
@@ -44,6 +38,7 @@ async function startFleet(perMinute: readonly (number | undefined)[]): Promise<F
     time,
     handles,
     processes,
+    /** Exchanges with Redis so far. */
     exchanges: () => exchanges,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(handles.map((rateLimit) => rateLimit.close()));

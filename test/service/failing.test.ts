@@ -4,7 +4,7 @@ import { silentLog } from '../../src/core/model/index.ts';
 import type { ServiceHooks } from '../../src/service/hooks.ts';
 import { basic, CLIENT, openHookedService, VESSEL } from './running-service.ts';
 
-const BODY = '{"error":"the service failed to answer; try again, or tell its operator"}';
+const BODY = '{"error":"the service failed to respond; try again, or inform its operator"}';
 const WHAT = `cannot read '/srv/lake/data.parquet' with ${CLIENT.clientSecret}`;
 const FAULTS: Readonly<Record<string, () => unknown>> = {
   'an error': () => new Error(WHAT),

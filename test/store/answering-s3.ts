@@ -1,11 +1,9 @@
-/** An S3 store before a server that answers as a test says. */
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { S3StoreOptions } from '../../src/store/s3/client.ts';
 import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 
 interface AskedRequest {
   readonly method: string;
@@ -27,21 +25,24 @@ export async function place(
   more: Partial<S3StoreOptions> = {},
 ): Promise<Place> {
   const asked: AskedRequest[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await startHttpServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const { method = '', url = '', headers } = request;
     const one = { method, url, headers, body };
     answer(response, asked.push(one), one);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const options = { bucket: 'bucket', prefix: 'lake', endpoint, region: 'us-east-1', credentials };
+  const options = {
+    bucket: 'bucket',
+    prefix: 'lake',
+    endpoint: server.url,
+    region: 'us-east-1',
+    credentials,
+  };
   const store = createS3Store({ ...options, maxAttempts: 2, ...more });
   onTestFinished(async () => {
     await store.close();
-    server.closeAllConnections();
-    server.close();
+    await server.close();
   });
   return { store, asked };
 }

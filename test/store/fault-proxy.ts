@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent, createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import { startHttpServer } from '../helpers/http-server.ts';
 
 export interface SeenRequest {
   readonly method: string;
@@ -33,19 +33,7 @@ export type Fault =
   /** The server sees it when the promise has resolved. */
   | { readonly kind: 'hold'; readonly until: Promise<void> };
 
-/** A line between a client and a real server that misbehaves on demand. */
-export interface FaultProxy extends AsyncDisposable {
-  readonly endpoint: string;
-  readonly seen: SeenRequest[];
-  /** Most connections that were open at once. */
-  readonly maxConnections: number;
-  /** The next requests that match get these faults, one each. */
-  script(matches: (request: SeenRequest) => boolean, ...faults: Fault[]): void;
-  /** From now on every request gets the fault that is named for it; undefined: none does. */
-  always: ((request: SeenRequest) => Fault | undefined) | undefined;
-  /** Resolves when the server has had every late request. */
-  delivered(): Promise<void>;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 /**
  * `refuse`: what a server that can do more would answer before it acts; asked of every request. For conditions that
@@ -54,17 +42,17 @@ export interface FaultProxy extends AsyncDisposable {
 export async function startFaultProxy(
   target: string,
   refuse: (request: SeenRequest) => Promise<number | undefined> = async () => undefined,
-): Promise<FaultProxy> {
+) {
   const seen: SeenRequest[] = [];
   let matches = (_: SeenRequest): boolean => false;
   let faults: Fault[] = [];
   let connections = 0;
   let maxConnections = 0;
-  let always: FaultProxy['always'];
+  let always: ((request: SeenRequest) => Fault | undefined) | undefined;
   const late = new Set<Promise<unknown>>();
   const agent = new Agent({ keepAlive: true });
 
-  const server = createServer(async (request, response) => {
+  const listener = await startHttpServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     const { method = '', url = '', headers } = request;
     const entry = { method, url, headers, bodyBytes: body.length };
@@ -90,37 +78,38 @@ export async function startFaultProxy(
     const answer = await forward(target, agent, request, body);
     giveAnswer(answer, response, fault);
   });
-  server.on('connection', (socket) => {
+  listener.server.on('connection', (socket) => {
     maxConnections = Math.max(maxConnections, ++connections);
     socket.on('close', () => connections--);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
 
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: listener.url,
     seen,
+    /** Most connections that were open at once. */
     get maxConnections() {
       return maxConnections;
     },
-    script(newMatches, ...newFaults) {
+    /** The next requests that match get these faults, one each. */
+    script(newMatches: typeof matches, ...newFaults: Fault[]) {
       matches = newMatches;
       faults = newFaults;
     },
+    /** From now on every request gets the fault that is named for it; undefined: none does. */
     get always() {
       return always;
     },
     set always(faultOf) {
       always = faultOf;
     },
+    /** Resolves when the server has had every late request. */
     async delivered() {
       await Promise.all(late);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(late);
       agent.destroy();
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
+      await listener.close();
     },
   };
 }

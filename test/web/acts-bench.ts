@@ -3,21 +3,10 @@ import { type Clock, type Job, systemClock } from '../../src/core/model/index.ts
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { createLog } from '../../src/runtime/log.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { ACT_HEADERS, type ServedPage, servePage, signIn } from '../helpers/web.ts';
+import { ACT_HEADERS, servePage, signIn } from '../helpers/web.ts';
 
 export const READ_PASSWORD = 'a password to look';
 export const ACT_PASSWORD = 'a password to act!';
-
-export interface ActsPage extends ServedPage {
-  /** The status, and the message or what stands in its place. */
-  act(body: unknown): Promise<{ status: number; code: string; message: string }>;
-  /** The log as it is written, a line each. */
-  readonly written: readonly string[];
-  /** Its lines about acts. */
-  readonly lines: readonly Readonly<Record<string, unknown>>[];
-  /** Of somebody who may act. */
-  readonly cookie: string;
-}
 
 interface ActsOptions {
   readonly store: ObjectStore;
@@ -26,7 +15,9 @@ interface ActsOptions {
   readonly fleet?: Fleet;
 }
 
-export async function openActs(options: ActsOptions): Promise<ActsPage> {
+export type ActsPage = Awaited<ReturnType<typeof openActs>>;
+
+export async function openActs(options: ActsOptions) {
   const { store, jobs, clock = systemClock, fleet } = options;
   const written: string[] = [];
   const log = createLog({ level: 'debug', readable: false, write: (line) => void written.push(line) });
@@ -35,12 +26,16 @@ export async function openActs(options: ActsOptions): Promise<ActsPage> {
   const cookie = await signIn(page.url, ACT_PASSWORD, 'Nora');
   return {
     ...page,
+    /** Of somebody who may act. */
     cookie,
+    /** The log as it is written, a line each. */
     written,
-    get lines() {
+    /** Its lines about acts. */
+    get lines(): Record<string, unknown>[] {
       return written.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'act');
     },
-    async act(body) {
+    /** The status, and the message or what stands in its place. */
+    async act(body: unknown) {
       const headers = { ...ACT_HEADERS, cookie };
       const answer = await fetch(`${page.url}/api/acts`, {
         ...{ method: 'POST', headers, body: JSON.stringify(body) },

@@ -207,29 +207,6 @@ describe.skipIf(redis === undefined)('with a fleet', () => {
     expect(page.lines).toHaveLength(NO_ACTS.length);
   });
 
-  test('only JSON is read, and no more of it than an act can be', async () => {
-    const before = await state();
-    const body = JSON.stringify({ act: 'try-again', ...DAY, date: '2026-01-06', allowShrink: false });
-    const sends: [headers: Record<string, string>, payload: string][] = [
-      [{ 'content-type': 'text/plain' }, body],
-      [{ 'content-type': 'application/x-www-form-urlencoded' }, body],
-      [{ 'content-type': 'application/json' }, `${body.slice(0, -1)},"x":"${'x'.repeat(2 << 20)}"}`],
-      [{ 'content-type': 'application/json' }, body.slice(1)],
-      [{}, body],
-    ];
-    for (const [more, payload] of sends) {
-      const headers = { 'x-vessel-export': 'act', cookie: page.cookie, ...more };
-      const answer = await fetch(`${page.url}/api/acts`, { method: 'POST', headers, body: payload });
-      expect(answer.status, JSON.stringify(more)).toBeGreaterThanOrEqual(400);
-      expect(answer.status, JSON.stringify(more)).toBeLessThan(500);
-    }
-    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const headers = { ...ACT_HEADERS, cookie: page.cookie };
-      expect([400, 404], method).toContain((await fetch(`${page.url}/api/acts`, { method, headers })).status);
-    }
-    expect(await state()).toEqual(before);
-  });
-
   test.skipIf(!canStartOwnRedis())('without Redis nothing is done, and who asks is told so', async () => {
     await using server: OwnRedis = await startOwnRedis();
     const { opened, acts } = await open(server.url);

@@ -2,8 +2,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dayRange, formatVesselDay, systemClock, type VesselDay } from '../../src/core/model/index.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
-import { noteKey } from '../../src/lake/keys.ts';
-import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
@@ -171,26 +169,6 @@ describe.skipIf(redis === undefined)('by the page', () => {
       bench.work();
       await poll(rows).toBeLessThan(before!);
       await poll(() => noteOf(bench.lake.dir, OLD)).toBeUndefined();
-    });
-
-    test('that a look-back refused, so that the queue has nothing of it', async () => {
-      const before = (await receiptOf(bench.lake.dir, OLDER))!;
-      service.overlay.removeReadings(series[0]!, dayRange(OLDER.date));
-      await writeNote(bench.fleet.app.store, {
-        ...{ noteVersion: 1, ...OLDER, state: 'refused', code: 'would-shrink', message: 'fewer' },
-        at: new Date(bench.nowMs()).toISOString(),
-        totalsSha256: 'a'.repeat(64),
-      });
-      expect((await again(OLDER)).message).toContain('is in the queue now');
-      bench.work();
-      await poll(() => inQueue(OLDER)).toBeUndefined();
-      // Looked at again, and refused as before: noted, and not in the failed set.
-      expect(await noteOf(bench.lake.dir, OLDER)).toMatchObject({ state: 'refused' });
-      expect((await noteOf(bench.lake.dir, OLDER))?.message).not.toBe('fewer');
-      expect(await receiptOf(bench.lake.dir, OLDER)).toEqual(before);
-      expect((await again(OLDER, true)).status).toBe(200);
-      await poll(async () => (await receiptOf(bench.lake.dir, OLDER))?.rows).toBeLessThan(before.rows);
-      await bench.fleet.app.store.remove(noteKey(OLDER));
     });
   });
 

@@ -10,10 +10,10 @@ import { startWork } from '../../src/fleet/work.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
-import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import { knowLimits } from '../helpers/redis.ts';
-import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import type { JobFile, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 
 /** Many small time slices, so that rows come bit by bit. */
@@ -32,35 +32,7 @@ const REPORTING: Clock = {
 /** What one look has seen is told to others for a tenth of the time. */
 const LOOKING: Clock = { ...systemClock, monotonicMs: () => 10 * systemClock.monotonicMs() };
 
-export interface TellingProcess extends AsyncDisposable {
-  readonly news: FleetNews;
-}
-
-export interface TestFleetWorker {
-  readonly worker: VesselDayWorker;
-  stop(): Promise<void>;
-}
-
-export interface TestFleet extends AsyncDisposable {
-  readonly service: TestService;
-  readonly lake: TestLake;
-  readonly config: Config;
-  /** Of commands. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Of the process that serves the page. */
-  readonly fleet: Fleet;
-  readonly ports: WebPorts;
-  /**
-   * So many requests for measurements more are answered, and none after them until `release` is called. Before that no
-   * vessel-day is done, however often this is called: the last of its time slices is not answered.
-   */
-  holdAfter(requests: number): void;
-  release(): void;
-  /** A worker of its own connections that works and tells. */
-  startWorker(): Promise<TestFleetWorker>;
-  /** A process that only tells; with its own clock of Redis nobody is needed. */
-  startTelling(role: ProcessFacts['role'], pid?: number): Promise<TellingProcess>;
-}
+export type TestFleet = Awaited<ReturnType<typeof openTestFleet>>;
 
 const DAY_MICROS = 86_400_000_000;
 
@@ -72,7 +44,7 @@ interface TestFleetOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function openTestFleet(options: TestFleetOptions): Promise<TestFleet> {
+export async function openTestFleet(options: TestFleetOptions) {
   const service = await startTestService({ readingsPerDay: 20_000, ...options.service });
   await knowLimits(options.redisUrl, options.prefix, service);
   const lake = await newLake();
@@ -88,6 +60,10 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
   const fleet = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
   const { app } = fleet;
   const { log, self, apiVersion, version } = app.ports;
+  const ports: WebPorts = {
+    ...{ store: app.store, jobs: config.jobs, clock: LOOKING, log, self, apiVersion, version },
+    fleet,
+  };
   const closers: (() => Promise<void>)[] = [];
   let toAnswer = Number.POSITIVE_INFINITY;
   service.faults = ({ family, range }) => {
@@ -125,18 +101,22 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     service,
     lake,
     config,
+    /** Of commands. */
     env,
+    /** Of the process that serves the page. */
     fleet,
-    ports: {
-      ...{ store: app.store, jobs: config.jobs, clock: LOOKING, log, self, apiVersion, version },
-      fleet,
-    },
-    holdAfter: (requests) => {
+    ports,
+    /**
+     * So many requests for measurements more are answered, and none after them until `release` is called. Before that no
+     * vessel-day is done, however often this is called: the last of its time slices is not answered.
+     */
+    holdAfter: (requests: number) => {
       toAnswer = requests;
     },
     release: () => {
       toAnswer = Number.POSITIVE_INFINITY;
     },
+    /** A worker of its own connections that works and tells. */
     async startWorker() {
       let news: FleetNews | undefined;
       const onRequest: AppOverrides['onRequest'] = (report) => news?.onEvent({ kind: 'request', ...report });
@@ -155,7 +135,8 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
       closers.push(stop);
       return { worker, stop };
     },
-    async startTelling(role, pid = 8) {
+    /** A process that only tells; with its own clock of Redis nobody is needed. */
+    async startTelling(role: ProcessFacts['role'], pid = 8) {
       const of = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
       const isWorker = role === 'worker';
       const { news, stop } = await tell(of, { role, pid, atOnce: isWorker ? 2 : null }, () =>

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { truncate } from 'node:fs/promises';
 
-import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { VesselDay } from '../../src/core/model/index.ts';
@@ -11,6 +11,7 @@ import { objectKey } from '../../src/lake/keys.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeJob } from '../helpers/day-server.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
 import { servePage } from '../helpers/web.ts';
@@ -139,13 +140,12 @@ test('large answers that nobody takes are bounded by their bytes, and small ones
 
 test('the page’s own reader comes again when it is told to', async () => {
   const seen: (string | undefined)[] = [];
-  await using busy = createServer(({ headers }, response) => {
+  await using busy = await startHttpServer(({ headers }, response) => {
     seen.push(headers.range);
     if (seen.length === 1) response.writeHead(503, { 'retry-after': '1' }).end();
     else response.writeHead(206).end('bytes');
-  }).listen(0, '127.0.0.1');
-  await once(busy, 'listening');
-  vi.stubGlobal('location', { origin: `http://127.0.0.1:${(busy.address() as AddressInfo).port}` });
+  });
+  vi.stubGlobal('location', { origin: busy.url });
   const { openRangedFile } = await import(
     new URL('../../src/web/page/day/ranged-file.js', import.meta.url).href
   );

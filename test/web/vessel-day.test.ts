@@ -9,7 +9,6 @@ import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
-import { writeAcceptance } from '../../src/lake/warnings.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
@@ -367,28 +366,6 @@ test('an attempt under way, and one that was broken off', async () => {
     'left',
     new Date(heartbeatMs).toISOString(),
   ]);
-});
-
-test('a warning stands open until somebody has accepted it', async () => {
-  const { store, server } = await openLake();
-  const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T01:00:00.000Z', series: 9 };
-  const remark = { kind: 'fewer-series', missing: 1, names: ['<b>Draught</b>'], comparedWith, since: DATE };
-  await store.put(receiptKey(DAY), jsonBytes({ ...(await receiptIn(store)), remark }));
-  const open = await server.answer(PATH);
-  expect([open.state, open.warning?.accepted]).toEqual(['warned', false]);
-  expect(open.warning?.message).toBe(
-    '1 of the 9 series of 2026-01-04 are missing since 2026-01-05: <b>Draught</b>',
-  );
-  const acceptance = {
-    acceptedVersion: 1,
-    job: DAY.job,
-    vessel: VESSEL,
-    series: 0,
-    at: new Date().toISOString(),
-  } as const;
-  await writeAcceptance(store, acceptance);
-  const accepted = await server.answer(PATH);
-  expect([accepted.state, accepted.warning?.accepted]).toEqual(['published', true]);
 });
 
 describe.skipIf(redis === undefined)('with a queue', () => {

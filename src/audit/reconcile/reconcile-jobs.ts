@@ -92,7 +92,7 @@ export async function reconcileJob(
 function whyIncomparable(job: Job): string | null {
   if (job.dataset === 'metadata') return 'metadata has no history at the service: nothing to compare with';
   if (job.verify === 'off')
-    return "verify: off asks no statistics, so nothing is known to compare with; use 'exact' or 'at-least'";
+    return "verify: off requests no statistics, so there is nothing to compare with; use 'exact' or 'at-least'";
   return null;
 }
 
@@ -123,7 +123,7 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
       findings.push({
         ...plain,
         state,
-        message: 'published with other settings of the job, or proven less than it asks now',
+        message: 'published with other settings of the job, or with a weaker proof than it requires now',
       });
     else if (receipt !== undefined) {
       const dates = toCompare.get(day.vessel) ?? [];

@@ -20,7 +20,7 @@ export const COVERAGE_STATES = [
   'not-due',
   'not-asked-for',
 ] as const;
-/** What the lake has of a vessel-day, or why it has nothing. */
+/** The state of a vessel-day in the lake. */
 export type CoverageState = (typeof COVERAGE_STATES)[number];
 
 /** What is wrong. A refused day is a good one that stays: somebody's decision is asked for, as with a warning. */
@@ -56,7 +56,7 @@ export interface Coverage {
   /** Rows of the published day; null when nothing is published. */
   readonly rows: number | null;
   readonly finishedAt: string | null;
-  /** An attempt was broken off: the next one may go on where it stopped. */
+  /** An attempt was interrupted: the next one may continue it. */
   readonly begun?: boolean;
   /** Published although discovery left the vessel out. */
   readonly unlisted?: boolean;
@@ -99,7 +99,7 @@ const OPEN_STATES: ReadonlySet<CoverageState> = new Set(['missing', 'stale', 'no
 const FAILED_IN_QUEUE = {
   code: 'failed-in-queue',
   message:
-    "it is in the queue's failed set, and the lake has no note of why: its worker ended, or could not write there; look at the worker's log, then try again",
+    "it is in the queue's failed set, and the lake has no note with a reason: its worker ended, or could not write there; check the worker's log, then try again",
 };
 
 /** The state by lake and queue, which is what the page says; with the reason of one that failed, was refused or waits. */

@@ -96,7 +96,7 @@ function expectFew({ from, to, mostVesselDays = Infinity }: StatusRequest, vesse
   const [found, most] = [vessels * dates, mostVesselDays].map((count) => count.toLocaleString('en-US'));
   throw new ConfigError(
     'too-many-vessel-days',
-    `${from} to ${to}: found ${vessels} vessels or more on ${dates} days, which is ${found} vessel-days, expected at most ${most}; ask for fewer days`,
+    `${from} to ${to}: found ${vessels} vessels or more on ${dates} days, which is ${found} vessel-days, expected at most ${most}; request fewer days`,
   );
 }
 

@@ -170,9 +170,9 @@ export interface Finding {
   readonly next: string;
 }
 
-/** Something to know that is no difference. */
+/** A message that is no finding. */
 export interface VerifyWarning {
-  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
+  /** `unfinished`: an attempt is running or was interrupted. `not-compared`: the service could not be queried. `fewer-series`, `other-vessel`: warnings of a receipt until they are accepted. */
   readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
   readonly day: VesselDay;
   readonly text: string;

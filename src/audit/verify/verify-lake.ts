@@ -40,10 +40,10 @@ export interface VerifyObserver {
   onDay(verified: VerifiedDay): void;
 }
 
-/** What `verify` found of one vessel-day, or beside all of them. */
+/** The result of `verify` for one vessel-day, or for files outside all days. */
 export interface VerifiedDay {
   readonly day: Place;
-  /** False where only something beside the day was found: stray files, an attempt under way. */
+  /** False if only stray files or a running attempt were found. */
   readonly checked: boolean;
   /** As the receipt says; undefined without one. */
   readonly rows: number | undefined;

@@ -62,7 +62,7 @@ async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResul
     yield result;
   }
   if (!isReady) {
-    for (const { name } of jobs) yield resultsOf('jobs')(name, skipped('the service cannot be asked'));
+    for (const { name } of jobs) yield resultsOf('jobs')(name, skipped('the service cannot be reached'));
     return;
   }
   const { QUERY_MAX_CONCURRENCY: concurrency = 1 } = config.settings;

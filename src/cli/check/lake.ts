@@ -26,7 +26,7 @@ const BYTES = Buffer.from('written by vessel-export check; may be removed\n');
 const OTHER_BYTES = Buffer.from('written by vessel-export check, by another writer\n');
 const MIN_FREE_BYTES = 1 << 30;
 const STAND_IN =
-  'a look before and after stands in for it, which leaves a moment in which two writers may meet';
+  'a read before and after each write replaces it, which leaves a moment in which two writers may collide';
 
 /** In this order; what needs an object is skipped where none can be written. */
 const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
@@ -63,7 +63,7 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
       return (isNeeded ? failed : warning)('unfit-store', `${UNFIT}; ${refused}`);
     }
     if (await store.putIfAbsent(`${key}-absent`, OTHER_BYTES))
-      return 'an object is written only where there is none';
+      return 'an object is written only if it does not exist';
     const found = 'the store refuses to write an object that is not there (If-None-Match)';
     return failed('unsupported-store', found);
   },
@@ -77,7 +77,10 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
     const late = await store.putIf(key, BYTES, before?.version ?? '');
     if (written !== undefined && late === undefined)
       return 'an object is replaced only in the version that was read';
-    return failed('unsupported-store', 'the store replaces other versions than it is told to (If-Match)');
+    return failed(
+      'unsupported-store',
+      'the store replaces another version than the requested one (If-Match)',
+    );
   },
 
   async multipart({ store, key }) {

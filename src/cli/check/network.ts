@@ -71,7 +71,7 @@ async function tls({ host, port, setting, clock }: Place): Promise<Finding> {
     }
     const advice =
       code === 'CERT_HAS_EXPIRED'
-        ? 'tell the operator of the service, and check the clock of this machine'
+        ? 'inform the operator of the service, and check the clock of this machine'
         : `check the host name in ${setting}, or name the issuing authority in NODE_EXTRA_CA_CERTS`;
     const found = `the certificate of ${host} does not verify (${reasonOf(error)})`;
     return failed('certificate-refused', `${found}: ${advice}`);
@@ -80,7 +80,7 @@ async function tls({ host, port, setting, clock }: Place): Promise<Finding> {
   if (Number.isNaN(days)) return `the certificate of ${host} verifies`;
   const until = `until ${new Date(validTo).toISOString().slice(0, 10)}`;
   if (days >= CERTIFICATE_DAYS) return `the certificate of ${host} verifies, ${until}`;
-  const found = `the certificate of ${host} is valid ${until} only: tell the operator of the service`;
+  const found = `the certificate of ${host} is valid ${until} only: inform the operator of the service`;
   return warning('certificate-ends', found);
 }
 

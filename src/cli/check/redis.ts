@@ -63,6 +63,6 @@ function memoryOf({ maxMemoryBytes, usedMemoryBytes }: Memory): Finding {
   if (maxMemoryBytes === 0) return `Redis holds ${megabytes(usedMemoryBytes)}, without a limit of its own`;
   const found = `Redis holds ${megabytes(usedMemoryBytes)} of ${megabytes(maxMemoryBytes)}`;
   if (usedMemoryBytes <= FULL_SHARE * maxMemoryBytes) return found;
-  const advice = 'raise maxmemory, or look who else fills it; it refuses to write beyond that';
+  const advice = 'raise maxmemory, or find what else fills it; it refuses writes beyond that';
   return failed('memory-full', `${found}: ${advice}`);
 }

@@ -178,6 +178,6 @@ function checkClock(serviceMs: number | undefined, nowMs: number): Finding {
   const found = `this machine's clock is ${apart} ${nowMs > serviceMs ? 'ahead of' : 'behind'} the service's`;
   return failed(
     'clock-skew',
-    `${found} (${new Date(nowMs).toISOString()} here, ${new Date(serviceMs).toISOString()} there): set it right, as by NTP, or tell the operator of the service; a day is due when it is over by both`,
+    `${found} (${new Date(nowMs).toISOString()} here, ${new Date(serviceMs).toISOString()} there): correct it, for example with NTP, or inform the operator of the service; a day is due when it is over by both clocks`,
   );
 }

@@ -62,7 +62,7 @@ async function acceptJobSource(
     accepted: `accepted: ${source}${before === undefined ? '' : `, where it was ${before}`}`,
     'accepted-before': `accepted before: ${source}`,
     'nothing-to-accept':
-      'nothing to accept: the lake knows no source of it, and its next export says which it is',
+      'nothing to accept: the lake has no source of this job yet, and its next export records it',
   }[state];
   output.add('sources', { job, source, state, message, ...(before !== undefined && { before }) });
   output.end({}, () => `${job}: ${message}\n`);

@@ -55,14 +55,13 @@ export async function backfillCommand(
   await fleet.app.ports.layout.check([jobName]);
   const request = await requestOf(fleet, jobName, asked, options);
   const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
-  if (released.length > 0)
-    writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
+  if (released.length > 0) writeText(context.stderr, `${released.length} failed vessel-days are retried\n`);
   const { backfill } = await startBackfill(fleet, job, request);
   if (options.detach === true) {
     const driver = createBackfillDriver(fleet.planning, backfill, job);
     await stepDefined(fleet.planning, driver, context.signal);
     writeLines(context.stdout, `${backfill.id}\n`);
-    const next = "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n";
+    const next = "the scheduler continues it; 'vessel-export backfill list' shows its progress\n";
     writeText(context.stderr, next);
     return EXIT_OK;
   }
@@ -167,9 +166,9 @@ export const backfillListCommand: Command<[JsonOption]> = async (context, option
   }
   output.end({});
   if (!output.isText) return EXIT_OK;
-  const table = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(stdout));
+  const table = rows.length === 1 ? 'there is no unfinished backfill' : formatTable(rows, roomOn(stdout));
   writeLines(stdout, `${table}\n`);
-  const known = 'of the vessels that the lake knows; the service, which may know others, was not asked';
+  const known = 'counts the vessels in the lake; the service, which may have others, was not queried';
   if (ofLake.length > 0) writeText(stdout, `${ofLake.join(', ')}: ${known}\n`);
   return EXIT_OK;
 };

@@ -38,5 +38,5 @@ function describe({ converted, jobs, leftOut }: Conversion, url: string): string
   const out = leftOut.map(({ day, message }) => `  ${formatVesselDay(day)}: ${message}\n`).join('');
   const days = countOf(leftOut.length, 'vessel-day');
   const left = `${days} could not join a table; 'run --force' exports them into it:\n${out}`;
-  return `${table}${out === '' ? '' : left}${url} is a delta lake now. Set LAKE_LAYOUT=delta where it is set to plain\n`;
+  return `${table}${out === '' ? '' : left}${url} is a delta lake now. Set LAKE_LAYOUT=delta wherever it is set to plain\n`;
 }

@@ -90,7 +90,9 @@ export async function askSettings(
     if (fault !== undefined) faults.push(fault);
   }
   if (faults.length > 0)
-    throw usageError(`${faults.join('\n')}\nIn a terminal 'vessel-export init' asks for what is missing.`);
+    throw usageError(
+      `${faults.join('\n')}\nIn a terminal 'vessel-export init' asks for the missing settings.`,
+    );
   return values;
 }
 

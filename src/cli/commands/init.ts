@@ -163,5 +163,5 @@ function closingText(
     [`run ${job}`, 'export yesterday and today, as far as they are over'],
   ];
   const lines = steps.map(([command, meaning]) => `  vessel-export ${command!.padEnd(20)} # ${meaning}`);
-  return `wrote ${envPath} (mode 600)${jobWords}\n\nHow to go on:\n${lines.join('\n')}\n`;
+  return `wrote ${envPath} (mode 600)${jobWords}\n\nNext steps:\n${lines.join('\n')}\n`;
 }

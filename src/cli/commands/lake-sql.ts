@@ -46,7 +46,7 @@ export async function openLakeSql(
   if (isEmpty && (ofLake === undefined || emptySources.length === 0))
     throw new ConfigError(
       'empty-lake',
-      `${store.url} has no objects of the jobs in ${config.settings.JOBS_DIR} (${jobNames.join(', ')}): look at LAKE_URL and JOBS_DIR, or run 'vessel-export run' first`,
+      `${store.url} has no objects of the jobs in ${config.settings.JOBS_DIR} (${jobNames.join(', ')}): check LAKE_URL and JOBS_DIR, or run 'vessel-export run' first`,
     );
   if (isEmpty) warn(`${store.url} has no objects of any job yet: ${ofLake}`);
   else for (const { job } of emptySources) warn(`the lake has no objects of the job '${job}' yet: ${ofJob}`);

@@ -126,5 +126,5 @@ const WARNINGS: Readonly<Record<VesselsFrom, string>> = {
   command: '',
   job: '',
   service: 'vessels: as the service lists them now',
-  lake: 'vessels: those that the lake knows on these dates; the service was not asked for others (--discover asks)',
+  lake: 'vessels: those that the lake has on these dates; the service was not queried for others (use --discover)',
 };

@@ -17,7 +17,7 @@ interface ViewsOptions extends LakeSqlOptions {
 const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
 
 const EMPTY_LAKE =
-  'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run';
+  'these are views of the future exports; engines that read the files when a view is created accept them after the first run';
 
 export const viewsCommand: Command<[ViewsOptions]> = async (context, options) => {
   const { for: engine, schema, location } = options;
@@ -35,7 +35,7 @@ export const viewsCommand: Command<[ViewsOptions]> = async (context, options) =>
   const fault = dialect.urlFault(url);
   if (fault !== undefined) {
     const found = `${location === undefined ? 'the lake at' : '--location'} ${url}`;
-    const advice = 'say with --location where it finds the lake, or a copy of it';
+    const advice = 'give the address of the lake, or of a copy, with --location';
     throw usageError(`${dialect.title} does not read ${found}: expected ${fault}; ${advice}`);
   }
   const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };

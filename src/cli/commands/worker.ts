@@ -26,7 +26,7 @@ export async function workerCommand(
     log.info({ vesselDaysAtOnce: config.settings.WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);
-    log.info({ underWay: active() }, 'stopping: vessel-days under way are handed back');
+    log.info({ underWay: active() }, 'stopping: unfinished vessel-days are handed back');
     await work.worker.stop();
   });
   return EXIT_OK;

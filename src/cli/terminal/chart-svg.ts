@@ -28,7 +28,7 @@ export async function drawChart({ columns, rows }: Rows, title?: string): Promis
     const row = read.length + 1;
     if (row * columns.length > MAX_CELLS) {
       const found = `got more than ${formatCount(read.length)} rows of ${columns.length} columns`;
-      throw noChart(`${found}; ask for fewer, as by days, or ask 'wide' with a --window`);
+      throw noChart(`${found}; select fewer rows, for example by days, or use 'wide' with a --window`);
     }
     const at = timeOf(time ?? null);
     if (at === undefined) throw wrongCell(columns[0]!, row, time ?? null, 'a timestamp or a date');

@@ -16,7 +16,7 @@ export function formatPlan({ job, vessels, states, cost, ...plan }: JobPlan, dat
   const troubles = plan.troubles.length === 0 ? [] : [formatVesselTroubles(plan.troubles)];
   if (cost.vesselDays === 0) return [`${head}: nothing to do`, ...troubles].join('\n');
   const range = `${formatCount(cost.leastRows)} to ${formatCount(cost.mostRows)}`;
-  const stale = `those that would lose readings are refused; where 'select' is to mean less, 'vessel-export accept ${job}' says so`;
+  const stale = `days that would lose readings are refused; if 'select' covers less on purpose: 'vessel-export accept ${job}'`;
   const lines: [string, string][] = [
     ['readings', `about ${formatCount(round(cost.readings))}`],
     ['rows', `about ${formatCount(round(cost.rows))}: ${range} a vessel-day`],

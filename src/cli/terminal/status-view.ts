@@ -94,7 +94,7 @@ function totalsLine({ vesselDays, totals, rows }: CoverageSummary): string {
 
 function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): string[] {
   const notAsked =
-    'not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them';
+    'not asked for: neither the job nor a backfill covers these days; name their dates (run --from D --to D) to export them';
   return [
     ...(totals['not-asked-for'] > 0 ? [notAsked] : []),
     `oldest gap: ${oldestGap === null ? 'none' : formatVesselDay(oldestGap)}`,
@@ -116,7 +116,7 @@ function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
     const more = others.length === 0 ? '' : ` (and ${formatCount(others.length)} more of this kind)`;
     return `${paint(colours, SIGNS[state][1], `${state}:`)} ${day.vessel}/${day.date}: ${reason}${more}`;
   });
-  if (begun > 0) lines.push(`${formatCount(begun)} broken off: the next run goes on where they stopped`);
+  if (begun > 0) lines.push(`${formatCount(begun)} interrupted: the next run continues them`);
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

@@ -37,8 +37,7 @@ export function parseTimestamp(text: string): Micros | undefined {
 export type Moment = number | string;
 
 export function toMoment(text: string): Moment {
-  const micros = typeof text === 'string' ? parseTimestamp(text) : undefined;
-  const millis = micros === undefined ? Number.NaN : micros / MICROS_PER_MILLI;
+  const millis = Date.parse(text);
   return Number.isInteger(millis) && momentText(millis) === text ? millis : text;
 }
 

@@ -10,6 +10,15 @@ export function readWebAddress(text: string): URL | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
+/** Without its percent-encoding; undefined where that is not whole. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** True without TLS whose certificates are checked, to any host but this machine's own addresses and the name `localhost`. */
 export function isInClear(url: URL, isTlsChecked = true): boolean {
   return !(isTlsChecked && isTls(url)) && !isLoopbackHost(url.hostname);

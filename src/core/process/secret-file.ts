@@ -38,7 +38,7 @@ function adviceOn(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EACCES') return `permission denied; uid ${process.getuid?.()} must be allowed to read it`;
   if (code === 'EISDIR')
-    return 'it is a folder, expected a file (Docker makes a folder where the file to mount is not there)';
+    return 'it is a folder, expected a file (Docker creates a folder if the file to mount does not exist)';
   if (code === 'ENOENT') return 'there is no such file';
   return messageOf(error);
 }

@@ -51,7 +51,7 @@ function describeLosses({ day, counted, published, candidate, idOf, change }: Re
   if (published.bySeries === undefined || candidate.bySeries === undefined) {
     if (published.total === 0 || (candidate.total >= published.total && !isChanged)) return '';
     const since = isChanged
-      ? ", and 'select' has changed since: nobody can tell which series it would lose"
+      ? ", and 'select' has changed since: it is unknown which series it would lose"
       : '';
     return `${published.total} published, ${candidate.total} now (its ${where} object is missing or damaged${since}). ${stays}`;
   }
@@ -68,7 +68,7 @@ function describeLosses({ day, counted, published, candidate, idOf, change }: Re
   if (!isChanged || losses.every(({ timeSeriesId }) => idOf.has(timeSeriesId))) return `${lost}. ${stays}`;
   const said =
     change.select === 'accepted'
-      ? "It is accepted that series go which 'select' does not mean any more, but these it still means, or nobody can tell"
-      : `'select' has changed since: if series are to go which it does not mean any more, 'vessel-export accept ${day.job}' says so once for the job`;
+      ? "The loss of series that 'select' no longer covers is accepted, but it still covers these, or that is unknown"
+      : `'select' has changed since: if the series that it no longer covers may go, 'vessel-export accept ${day.job}' accepts that once for the job`;
   return `${lost}. ${stays}. ${said}`;
 }

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';
-import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
+import { CERTIFICATE_CODES, percentDecoded } from '../../core/model/web-address.ts';
 import type { Change } from './cause-changes.ts';
 
 /** As it is kept until it has arrived. */
@@ -112,21 +112,13 @@ function splitLogin(url: string): { readonly target: URL; readonly login: Readon
   const { username, password } = target;
   if (username === '' && password === '') return { target, login: {} };
   [target.username, target.password] = ['', ''];
-  const pair = [username, password].map(percentDecoded).join(':');
+  // As it stands where a '%' means itself.
+  const pair = [username, password].map((text) => percentDecoded(text) ?? text).join(':');
   return { target, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }
 
-/** As it stands where a '%' means itself. */
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no process listens there',
   ENOTFOUND: 'the name of its host is unknown',
   EAI_AGAIN: 'the name of its host cannot be resolved now',
   ECONNRESET: 'it closed the connection',

@@ -67,7 +67,7 @@ export type Hold = Readonly<z.infer<typeof HOLD>>;
 const WITHOUT_REASON: Hold = {
   code: PAUSED,
   message:
-    "the queue is paused, and nothing says why: it was paused by hand, or the reason was lost; 'vessel-export hold lift' lets it go on",
+    "the queue is paused for an unknown reason: it was paused by hand, or the reason was lost; 'vessel-export hold lift' resumes it",
   ...{ host: null, sinceMs: null },
 };
 

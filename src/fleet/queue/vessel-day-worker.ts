@@ -199,7 +199,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
       if (running.size > 0) {
         log.warn(
           { vesselDays: [...running.keys()] },
-          'not handed back in time: they come back by themselves',
+          'not handed back in time: the queue retries them automatically',
         );
       }
       await worker.backend.close(true);
@@ -208,6 +208,6 @@ export function startVesselDayWorker(options: WorkerOptions) {
 }
 
 function workersDied(day: QueuedDay, times: number): DataError {
-  const text = `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`;
+  const text = `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not given to another one. Check what ended them (memory, kernel log, restarts of containers) and the service's responses for that day; the next firing of its schedule retries it, and 'backfill ${day.job} --failed' does so at once`;
   return new DataError(WORKERS_DIED, text);
 }

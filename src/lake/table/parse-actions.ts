@@ -163,7 +163,7 @@ function shown(value: unknown): string {
 export function damagedLog(where: string, found: string, expected: string): DataError {
   return new DataError(
     'damaged-log',
-    `${where}: found ${found}, expected ${expected}${ADVICE} into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${jobOf(where)}' makes a new one of what the receipts say`,
+    `${where}: found ${found}, expected ${expected}${ADVICE} into the table until the log is restored, from a version of the bucket or a backup. If there is none, 'vessel-export rebuild-log ${jobOf(where)}' writes a new log from the receipts`,
   );
 }
 

@@ -61,7 +61,7 @@ interface ConvertedJob {
 export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   const own = await beginConversion(ports.store);
   if (own === undefined) return { jobs: [], leftOut: [], converted: false };
-  ports.say(`no export begins from now on; waiting ${LOOK_MS / 1_000} s until every process knows`);
+  ports.say(`no export begins from now on; waiting ${LOOK_MS / 1_000} s until every process has noticed`);
   await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);
   await endClaims(ports);
   const [jobs, leftOut]: [ConvertedJob[], LeftOut[]] = [[], []];
@@ -134,7 +134,7 @@ async function endClaims(ports: UpkeepPorts): Promise<void> {
       else unreadable.add(formatVesselDay(day));
     }
     if (days.length === 0) return;
-    const text = live.length === 0 ? '' : `waiting for ${live.length} under way: ${live[0]}`;
+    const text = live.length === 0 ? '' : `waiting for ${live.length} in progress: ${live[0]}`;
     if (text !== '' && text !== said) say(text);
     said = text;
     if (live.length > 0) await clock.sleep(WAIT_MS, signal);

@@ -73,7 +73,7 @@ async function judgeClaims(ports: GarbagePorts, day: VesselDay) {
   for (const claim of claims) {
     const inherited = judged.some(({ keep }) => keep) && !isEnded(claim, receipt);
     const verdict = inherited
-      ? { why: 'a newer claim may go on with it', keep: true }
+      ? { why: 'a newer claim may continue it', keep: true }
       : await judgeClaim(ports, claim, receipt);
     judged.push({ claim, ...verdict });
   }
@@ -93,7 +93,7 @@ async function judgeClaim(
   const nowMs = clock.nowMs();
   const ageMs = nowMs - Math.max(claim.modifiedMs, heartbeatOf(file, nowMs));
   if (ageMs < GARBAGE_AGE_MS)
-    return { why: `${describeAge(ageMs)} old: the next run goes on with it`, keep: true };
+    return { why: `${describeAge(ageMs)} old: the next run continues it`, keep: true };
   const sealed = file?.sealed;
   if (sealed && (sealed.upload === null || (await store.publishedBy(sealed.upload, sealed.parts))))
     return { why: 'the day is published and lacks only its receipt: run it again', keep: true };
@@ -113,7 +113,7 @@ async function* uploadItems(
     const isKept = day !== undefined && kept.has(dayPrefix(day));
     const keep = isKept || ageMs < GARBAGE_AGE_MS;
     const begun = `begun ${describeAge(ageMs)} ago${keep ? '' : ', and no claim goes on with it'}`;
-    const why = isKept ? 'a claim may go on with it' : begun;
+    const why = isKept ? 'a claim may continue it' : begun;
     const remove = async () => {
       if (keep || (day !== undefined && (await findClaims(store, day)).length > 0)) return false;
       await store.abortUpload(upload);

@@ -89,7 +89,7 @@ export async function rebuildLog(ports: UpkeepPorts, job: string, isWanted: bool
   const days = [...new Map(asked.map((day) => [formatVesselDay(day), day])).values()];
   let left = await liveDays(ports, await settleDays(ports, table, survey, days));
   while (left.length > 0) {
-    ports.say(`waiting for ${left.length} under way, the first is ${formatVesselDay(left[0]!)}`);
+    ports.say(`waiting for ${left.length} in progress, the first is ${formatVesselDay(left[0]!)}`);
     await ports.clock.sleep(WAIT_MS, ports.signal);
     left = await liveDays(ports, await settleDays(ports, table, survey, left));
   }

@@ -70,7 +70,7 @@ async function* garbageOf(ports: TableGarbagePorts, job: string, files: readonly
     const old = `${Math.floor(ageMs / DAY_MS)} days old, and no version${of} has it`;
     yield {
       key,
-      why: isClaimed ? 'an attempt may go on with it' : old,
+      why: isClaimed ? 'an attempt may continue it' : old,
       keep: isClaimed,
       async remove() {
         removable ??= findRemovable(ports, opened, unnamed);
@@ -86,12 +86,10 @@ async function* garbageOf(ports: TableGarbagePorts, job: string, files: readonly
 async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Promise<Table | string> {
   try {
     const table = await openTable({ store, clock, log: silentLog, prefix: objectPrefix(job) });
-    return table.version >= 0
-      ? table
-      : 'there is no log, and so nothing tells which files are wanted: verify';
+    return table.version >= 0 ? table : 'there is no log, so it is unknown which files are needed: verify';
   } catch (error) {
     if (!isTableFault(error)) throw error;
-    return `nothing tells which files are wanted: verify (${faultText(error)})`;
+    return `it is unknown which files are needed: verify (${faultText(error)})`;
   }
 }
 

@@ -2,7 +2,7 @@
 import { DataError } from '../../core/errors.ts';
 
 export const PARQUET_ADVICE =
-  'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
+  'request the time slice again; if the error remains, report it to the operator of the service or use transport: ndjson';
 
 export function badParquet(where: string, found: string, expected: string): DataError {
   return new DataError(
@@ -24,6 +24,6 @@ export function damagedPage(where: string, bytes: number, found: number, expecte
 export function parquetTooLarge(where: string, found: number, allowed: number, what: string): DataError {
   return new DataError(
     'page-too-large',
-    `${where} of the Parquet body: found ${found} ${what}, allowed are ${allowed}; a shorter time slice may hold less, else report it to the operator of the service or use transport: ndjson`,
+    `${where} of the Parquet body: found ${found} ${what}, allowed are ${allowed}; a shorter time slice may be smaller, otherwise report it to the operator of the service or use transport: ndjson`,
   );
 }

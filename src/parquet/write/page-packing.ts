@@ -105,7 +105,7 @@ export function discard({ buffer }: Uint8Array): void {
 }
 
 /** A zstd frame of one raw block: bytes as they are, at most `MAX_RAW_BYTES` of them. */
-export function framed(bytes: Uint8Array): Uint8Array {
+function framed(bytes: Uint8Array): Uint8Array {
   const size = bytes.length;
   if (size > MAX_RAW_BYTES) throw new RangeError(`got ${size} bytes, expected at most ${MAX_RAW_BYTES}`);
   // RFC 8878: a descriptor (one segment, its size in one byte or in four) and the size; a block's head is its size, its

@@ -108,7 +108,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     if (from < 0 || timestampMicros[from] !== timestampMicros[rows - 1]) return;
     throw new DataError(
       'too-many-at-once',
-      `got more than ${MAX_INSTANT_ROWS} rows at ${microsToIso(timestampMicros[from]!)}, expected at most as many; look at what the service answers for that instant, or select fewer series for this job`,
+      `got more than ${MAX_INSTANT_ROWS} rows at ${microsToIso(timestampMicros[from]!)}, which is the limit; check the service's response for that time, or select fewer series for this job`,
     );
   }
 

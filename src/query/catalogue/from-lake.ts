@@ -32,7 +32,7 @@ export async function listLakeSeries(
   if (metadataJobs.length === 0)
     throw new ConfigError(
       'no-metadata-job',
-      'no job has dataset: metadata, and what series there are stands in its snapshots; add one, or leave out --lake to ask the service',
+      'no job has dataset: metadata, whose snapshots list the series; add one, or leave out --lake to query the service',
     );
   const found = new Map<string, { readonly entry: SeriesEntry; readonly date: string }>();
   const dates = new Map<Job, Map<string, string>>();

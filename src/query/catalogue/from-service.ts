@@ -221,7 +221,7 @@ function noSeries(vessel: string | undefined): RetriableError {
   const found = `the service lists no series${of} by ${EVERY_SERIES.map((one) => expressionFor(one, vessel ?? ANY_VESSEL)).join(', ')}`;
   const advice =
     vessel === undefined
-      ? "check what the credentials may read; where the service has other domains, name them with 'series --select'"
+      ? "check what the credentials may read; if the service has other domains, name them with 'series --select'"
       : "check its number ('vessel-export vessels' lists them), and what the credentials may read";
   return new RetriableError('no-series', `${found}; ${advice}`);
 }

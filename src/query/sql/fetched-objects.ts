@@ -64,7 +64,7 @@ function tooMuch(objects: number, bytes: number, maxBytes: number): ConfigError 
   const gigabytes = (size: number) => `${(size / 1e9).toPrecision(3)} GB`;
   return new ConfigError(
     'too-much',
-    `the query needs ${objects} objects of ${gigabytes(bytes)}, and at most ${gigabytes(maxBytes)} are fetched; ask for fewer vessels and days: WHERE vessel = 'IMO9321483' AND date >= '2026-01-01' (written out: what a query only finds while it runs, such as date = (SELECT max(date) FROM readings), leaves no object out; ask for it first), or allow more: --fetch-gb ${Math.ceil(bytes / 1e9)}`,
+    `the query needs ${objects} objects of ${gigabytes(bytes)}, and at most ${gigabytes(maxBytes)} are fetched; select fewer vessels and days: WHERE vessel = 'IMO9321483' AND date >= '2026-01-01' (as literals: a value that is computed during the query, such as date = (SELECT max(date) FROM readings), excludes no object; query it first), or allow more: --fetch-gb ${Math.ceil(bytes / 1e9)}`,
   );
 }
 
@@ -84,7 +84,7 @@ async function fetchWhole(
   }
   throw new RetriableError(
     'object-changed',
-    `${key} (${sizeBytes} bytes when it was listed) was removed or replaced while it was read; ask again`,
+    `${key} (${sizeBytes} bytes when it was listed) was removed or replaced while it was read; repeat the query`,
   );
 }
 

@@ -46,7 +46,7 @@ function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): 
   if (own.length === 0 && namesake !== undefined) return [namesake];
   const names = candidates.map(({ name }) => name).join(', ');
   throw usageError(
-    `--job: several jobs are of dataset ${dataset}: ${names}; name the one to ask: --job ${candidates[0]!.name}`,
+    `--job: several jobs are of dataset ${dataset}: ${names}; name the one to query: --job ${candidates[0]!.name}`,
   );
 }
 

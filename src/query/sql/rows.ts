@@ -60,7 +60,7 @@ export function queryError(error: unknown, views: readonly string[]): unknown {
   const message = messageOf(error);
   const [kind] = /^[A-Z][A-Za-z ]+ Error/.exec(message) ?? [];
   if (kind === 'Out of Memory Error')
-    return new FatalError('out-of-memory', `${message}; ask for fewer days, series or columns`);
+    return new FatalError('out-of-memory', `${message}; select fewer days, series or columns`);
   if (kind === 'Catalog Error' && /Table with name/.test(message))
     return new ConfigError('sql', `${message}\nThere are: ${views.join(', ')}.`);
   if (kind === 'Permission Error')

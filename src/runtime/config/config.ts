@@ -74,7 +74,7 @@ function load(
   if (all.length > 0) {
     const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
     const listed = all.map((fault) => `  - ${fault}`).join('\n');
-    const next = "'vessel-export config' shows every setting and what it means.";
+    const next = "'vessel-export config' shows every setting and its meaning.";
     throw new ConfigError('configuration', `${count} in the settings:\n${listed}\n${next}`);
   }
   const current = followSecrets(FILE_SETTINGS, env, settings as Settings, (last, now) => {

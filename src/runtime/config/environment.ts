@@ -124,7 +124,7 @@ function findText(variable: Row, env: Environment, envFile: EnvFile | undefined)
   if (variable.optional === true) return undefined;
   const places = variable.fromFile === true ? `${name} or ${name}_FILE` : name;
   const near = misspelledVariables(env).filter(([, meant]) => meant === name || meant === `${name}_FILE`);
-  const hint = near.map(([found]) => `; ${found} is set: is that what was meant?`).join('');
+  const hint = near.map(([found]) => `; ${found} is set: did you mean this?`).join('');
   return {
     fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment or in .env (${variable.meaning})${hint}`,
   };

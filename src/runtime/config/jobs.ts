@@ -163,7 +163,7 @@ function referenceFaults(document: Document, at: (offset: number) => string): st
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         if (seen.has(key.value))
-          doubled.push(`the key ${JSON.stringify(key.value)} stands there twice ${at(key.range?.[0] ?? 0)}`);
+          doubled.push(`the key ${JSON.stringify(key.value)} occurs twice ${at(key.range?.[0] ?? 0)}`);
         seen.add(key.value);
       }
     },

@@ -35,7 +35,7 @@ function webFaults(settings: Partial<Settings>): JointFault[] {
   if (WEB_ACT_PASSWORD !== undefined && WEB_ACT_PASSWORD === WEB_READ_PASSWORD)
     faults.push([
       'WEB_ACT_PASSWORD',
-      'equal to WEB_READ_PASSWORD, so that whoever may look could act, expected another password',
+      'equal to WEB_READ_PASSWORD, so that every viewer could act, expected another password',
     ]);
   needs('WEB_USER_HEADER', 'TRUSTED_PROXY');
   needs('WEB_GROUPS_HEADER', 'WEB_USER_HEADER');
@@ -44,7 +44,7 @@ function webFaults(settings: Partial<Settings>): JointFault[] {
   needs('WEB_OIDC_CLIENT_SECRET', 'WEB_OIDC_ISSUER');
   for (const name of ['WEB_READ_GROUPS', 'WEB_ACT_GROUPS'] as const)
     if (!isMissing(name) && isMissing('WEB_OIDC_ISSUER') && isMissing('WEB_USER_HEADER'))
-      faults.push([name, 'set, and nobody names people, expected WEB_OIDC_ISSUER or WEB_USER_HEADER too']);
+      faults.push([name, 'set, but nothing names users, expected WEB_OIDC_ISSUER or WEB_USER_HEADER too']);
   if (WEB_OIDC_ISSUER !== undefined && PUBLIC_URL !== undefined && isInClear(new URL(PUBLIC_URL)))
     faults.push([
       'PUBLIC_URL',

@@ -1,6 +1,11 @@
 /** What a row of the table of variables is, and the kinds of value: how each is read from text, and its rule in words. */
 import { z } from 'zod';
-import { MAX_ADDRESS_CHARS, readNetworks, readWebAddress } from '../../core/model/web-address.ts';
+import {
+  MAX_ADDRESS_CHARS,
+  percentDecoded,
+  readNetworks,
+  readWebAddress,
+} from '../../core/model/web-address.ts';
 
 export interface Variable<Schema extends z.ZodType = z.ZodType> extends Kind<Schema> {
   readonly meaning: string;
@@ -87,7 +92,7 @@ export const HOSTS = kind(
 );
 
 export const NETWORKS = kind(
-  'addresses and networks (at most /8, or /7 of IPv6) separated by commas, such as 10.0.0.0/8, or not set: nobody is believed',
+  'addresses and networks (at most /8, or /7 of IPv6) separated by commas, such as 10.0.0.0/8, or not set: no proxy is trusted',
   text.refine((networks) => readNetworks(networks) !== undefined),
 );
 
@@ -127,7 +132,7 @@ export const HEADERS = kind(
   text.transform((headers, issues): readonly (readonly [string, string])[] => {
     const pairs = headers.split(',').map((pair) => {
       const [name = '', ...value] = pair.split('=');
-      return [name.trim(), decoded(value.join('=').trim())] as const;
+      return [name.trim(), percentDecoded(value.join('=').trim()) ?? ''] as const;
     });
     if (pairs.every(([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\x20-\x7e]+$/.test(value)))
       return pairs;
@@ -135,11 +140,3 @@ export const HEADERS = kind(
     return z.NEVER;
   }),
 );
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return '';
-  }
-}

@@ -55,7 +55,7 @@ export function createSpanSender(
   function onLost(spans: number, error: Error | undefined): void {
     lost += spans;
     const fields = { collector: new URL(url).host, reason: error && messageOf(error) };
-    const text = 'spans do not get to the collector and are dropped; the work goes on';
+    const text = 'spans do not reach the collector and are dropped; the work continues';
     if (hasSaid) log.debug(fields, text);
     else log.warn(fields, `${text}. Said once`);
     hasSaid = true;

@@ -72,7 +72,7 @@ export async function expectVersions(
     if ((await versionOf(path)) !== expected.get(path))
       throw new RetriableError(
         'day-replaced',
-        `'${path}' was replaced or removed while it was read: the answer would be of two versions of that day, so it ends here; ask again`,
+        `'${path}' was replaced or removed while it was read: the response would mix two versions of that day, so it ends here; request it again`,
       );
 }
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cleanForeignText } from '../../core/errors.ts';
 import { clientAddress } from '../../core/logins.ts';
 import { type Clock, type Log, silentLog } from '../../core/model/index.ts';
+import { percentDecoded } from '../../core/model/web-address.ts';
 
 const MAX_PATH_CHARS = 200;
 const MAX_REQUEST_ID_CHARS = 64;
@@ -25,17 +26,9 @@ export function loggedPath(request: IncomingMessage, secrets: readonly string[])
 }
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const plain = decoded(text);
+  const plain = percentDecoded(text) ?? text;
   const shown = secrets.some((secret) => plain.includes(secret)) ? '***' : text;
   return shown.replace(TOKEN, '***');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 export type AccessLog = ReturnType<typeof createAccessLog>;

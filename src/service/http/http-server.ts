@@ -39,7 +39,7 @@ const REFUSALS: Readonly<Record<string, readonly [status: number, message: strin
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the extensions of a chunk are too long'],
   ERR_HTTP_REQUEST_TIMEOUT: [
     408,
-    'the request was not there in time; send it whole, or close the connection',
+    'the request did not arrive in time; send it completely, or close the connection',
   ],
 };
 
@@ -112,7 +112,7 @@ export function createHttpServer(options: HttpServerOptions) {
     if (status < 500) return sendError(reply, status, error.message);
     const fields = { path: loggedPath(request.raw, secrets), requestId: request.id };
     log.error({ ...fields, error: messageOf(error) }, 'request failed');
-    return sendError(reply, 500, 'the service failed to answer; try again, or tell its operator');
+    return sendError(reply, 500, 'the service failed to respond; try again, or inform its operator');
   });
   return { app, accessLog };
 }

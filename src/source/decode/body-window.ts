@@ -86,7 +86,7 @@ export class BodyWindow {
     const said = cleanForeignText(errorText);
     return new RetriableError(
       'error-in-body',
-      `${this.#place(position)}: the service reported an error inside its answer: '${said}'; ask again`,
+      `${this.#place(position)}: the service reported an error inside its response: '${said}'; request it again`,
     );
   }
 

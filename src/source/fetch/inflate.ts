@@ -33,7 +33,7 @@ function decoded(answer: Answer, what: string): Body {
     if (answer.status !== 200) return nothing();
     throw new FatalError(
       'wrong-encoding',
-      `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', asked for gzip or none`,
+      `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', requested gzip or none`,
     );
   }
   // Neither a length nor chunks: the body ends when the connection does, so a cut one looks whole.
@@ -41,7 +41,7 @@ function decoded(answer: Answer, what: string): Body {
   if (answer.status === 200 && !hasEnd)
     throw new FatalError(
       'body-without-end',
-      `${what}: the answer has neither Content-Length nor chunks, so a body that breaks off cannot be told from a whole one; have the service or the proxy before it speak HTTP/1.1`,
+      `${what}: the response has neither Content-Length nor chunks, so a truncated body looks like a complete one; make the service, or the proxy in front of it, use HTTP/1.1`,
     );
   return answer.body;
 }
@@ -91,7 +91,7 @@ async function* bounded(body: Body, maxBytes: number, what: string): AsyncGenera
     if (bytes > maxBytes)
       throw new DataError(
         'page-too-large',
-        `${what}: the answer is larger than ${maxBytes} bytes; ask for less at once`,
+        `${what}: the response is larger than ${maxBytes} bytes; request less at once`,
       );
     yield chunk;
   }

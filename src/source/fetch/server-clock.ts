@@ -21,7 +21,7 @@ export function createServerClock(clock: Clock, log: Log) {
     const iso = (ms: number) => new Date(ms).toISOString();
     log.warn(
       { here: iso(ours), service: iso(serverMs) },
-      "the clocks of this machine and of the query service are minutes apart or more: set this machine's right, or tell the operator of the service; a day is due when it is over by both",
+      "the clocks of this machine and of the query service are minutes apart or more: correct this machine's clock, or inform the operator of the service; a day is due when it is over by both clocks",
     );
   }
 

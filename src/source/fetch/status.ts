@@ -67,7 +67,7 @@ const STATUS_CODES: Record<number, readonly [code: string, advice: string]> = {
   403: ['forbidden', 'the client may not read this; ask the operator of the service'],
   404: ['not-found', 'check QUERY_BASE_URL with its tenant segment, and the expression'],
   406: ['not-acceptable', 'the service does not offer this format here; choose another transport'],
-  413: ['request-too-large', 'ask for less at once'],
+  413: ['request-too-large', 'request less at once'],
   414: ['url-too-long', 'use a shorter expression'],
   415: ['unsupported-media-type', 'something on the way drops the Content-Type header'],
 };

@@ -179,7 +179,7 @@ async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken
 export function credentialsRefused(found: string, cause?: unknown): FatalError {
   return new FatalError(
     'credentials-refused',
-    `the credentials were refused: ${found}; check QUERY_CLIENT_ID, QUERY_CLIENT_SECRET and QUERY_AUTH_URL, and whether the operator has regenerated the secret, which makes the old one invalid for good`,
+    `the credentials were refused: ${found}; check QUERY_CLIENT_ID, QUERY_CLIENT_SECRET and QUERY_AUTH_URL, and whether the operator has regenerated the secret, which makes the old one invalid`,
     cause === undefined ? undefined : { cause },
   );
 }

@@ -160,7 +160,7 @@ export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Sen
       tokens.drop(token);
       const nowMs = clock.monotonicMs();
       if (nowMs >= token.expiresAtMs) {
-        const message = `${outgoing.what}: the access token expired before the service looked at it`;
+        const message = `${outgoing.what}: the access token expired before the service checked it`;
         throw new RetriableError('token-expired', message, { cause: error });
       }
       if (!token.worked && nowMs - token.askedAtMs < FRESH_MS)

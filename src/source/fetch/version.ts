@@ -37,6 +37,6 @@ function checkVersion(asked: ApiVersion, answer: Answer): void {
       : `in version '${cleanForeignText(text, [], 40)}'`;
   throw new FatalError(
     'wrong-api-version',
-    `asked for API version ${asked}, the answer came ${found}; check QUERY_BASE_URL and set QUERY_API_VERSION to a version the service has (known: ${API_VERSIONS.join(', ')})`,
+    `requested API version ${asked}, the response came ${found}; check QUERY_BASE_URL and set QUERY_API_VERSION to a version the service has (known: ${API_VERSIONS.join(', ')})`,
   );
 }

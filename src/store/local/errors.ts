@@ -18,8 +18,8 @@ const NO_PERMISSION = [
 ] as const;
 const KEY_CONFLICT = [
   'key-conflict',
-  'a file stands where a folder is needed, or the other way round',
-  'Look at what is there and move it away.',
+  'a file exists in place of a folder, or a folder in place of a file',
+  'Check what is there and move it away.',
 ] as const;
 
 /** By the system's error: our code, what is wrong, and what to do next. */
@@ -65,7 +65,7 @@ export function localError(error: unknown, doing: string, path: string): VesselE
 export function notAFile(path: string): FatalError {
   return new FatalError(
     'key-conflict',
-    `cannot use ${path}: expected a regular file, but a folder, a link, a pipe, a socket or a device stands there. Look at what is there and move it away.`,
+    `cannot use ${path}: expected a regular file, but found a folder, a link, a pipe, a socket or a device. Check it and move it away.`,
   );
 }
 

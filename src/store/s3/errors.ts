@@ -85,7 +85,7 @@ export function isDamagedOnItsWay(error: unknown): boolean {
 
 /** The answer is none of a store's: a proxy's page, say, or what a login of somebody in between gives with status 200. */
 export function strangeAnswer(what: string): Error {
-  return new Error(`${what}: look at what is between here and the store`);
+  return new Error(`${what}: check proxies between this machine and the store`);
 }
 
 /** Name, status and text of whatever an SDK call threw. */
@@ -173,5 +173,5 @@ function verdictOf({ name, status, text }: S3Fault): Verdict | undefined {
   if (status === 401 || status === 403) return CHECK_POLICY;
   if (status === 507) return FREE_SPACE;
   const isRefused = status >= 400 && status < 500;
-  return isRefused ? ['s3-refused', 'No retry fixes this; look at the answer.'] : undefined;
+  return isRefused ? ['s3-refused', 'No retry fixes this; check the response.'] : undefined;
 }

@@ -29,7 +29,7 @@ export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<Li
         throw notAList(
           s3,
           prefix,
-          `the list names ${s3.clean(JSON.stringify(name))}, which was not asked for`,
+          `the list names ${s3.clean(JSON.stringify(name))}, which was not requested`,
         );
       const key = s3.keyOf(name);
       // Others may keep things here that are not ours to see, such as the empty "folders" of web consoles.
@@ -81,7 +81,7 @@ async function* pagesOf<Page extends { IsTruncated?: boolean | undefined }, Plac
     if (page.IsTruncated === undefined) throw notAList(s3, prefix, 'the answer is no list');
     const next = page.IsTruncated ? placeAfter(page) : undefined;
     if (next !== undefined && !Object.values(next)[0])
-      throw notAList(s3, prefix, 'the list goes on, and the store does not say where');
+      throw notAList(s3, prefix, 'the list is incomplete, and the store does not say how to continue');
     if (next !== undefined && JSON.stringify(next) === JSON.stringify(place)) throw goesRound(s3, prefix);
     yield page;
     if (next === undefined) return;
@@ -90,7 +90,7 @@ async function* pagesOf<Page extends { IsTruncated?: boolean | undefined }, Plac
 }
 
 function goesRound(s3: S3Bucket, prefix: string): Error {
-  return notAList(s3, prefix, 'the list goes on where it was before');
+  return notAList(s3, prefix, 'the list repeats an earlier page');
 }
 
 function notAList(s3: S3Bucket, prefix: string, what: string): Error {

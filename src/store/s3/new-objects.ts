@@ -18,7 +18,7 @@ export function sayOfNewObjects(client: S3Client, asked: NewObjects): void {
       const found = answered === undefined ? 'names no encryption' : `says ${JSON.stringify(answered)}`;
       throw new FatalError(
         'not-encrypted',
-        `S3_SSE is ${encryption}, and the store's answer ${found}: it has not encrypted as it was told to. Use a store that does, or leave out S3_SSE and have the bucket encrypt.`,
+        `S3_SSE is ${encryption}, and the store's answer ${found}: it has not encrypted as requested. Use a store that does, or leave out S3_SSE and let the bucket encrypt.`,
       );
     },
     { step: 'initialize', name: 'sayOfNewObjects' },

@@ -68,7 +68,7 @@ async function show() {
     if (pathname === '/' && first !== undefined)
       return navigate(`/coverage/${encodeURIComponent(first)}`, { replace: true });
     if (pathname === '/fleet' && !lake.hasFleet)
-      throw new ApiError(404, 'no-fleet', 'This page is served from a lake alone, which knows no fleet.');
+      throw new ApiError(404, 'no-fleet', 'This page is served from a lake alone, without a fleet.');
     const found = await viewAt(VIEWS, pathname);
     if (signal.aborted) return;
     if (found === undefined)

@@ -52,7 +52,7 @@ function isUnasked({ readPassword, named }: WebAccess): boolean {
 /** Why the page is not served here at all; undefined where it is. */
 export function closedBecause(access: WebAccess): string | undefined {
   if (!isUnasked(access) || isLoopbackHost(access.host)) return undefined;
-  return `The page is not served: HTTP_HOST is '${access.host}', where others can reach it, and nobody is asked who they are. Set WEB_READ_PASSWORD (at least 12 characters), WEB_OIDC_ISSUER or WEB_USER_HEADER, or HTTP_HOST=127.0.0.1.`;
+  return `The page is not served: HTTP_HOST is '${access.host}', where others can reach it, and no sign-in is configured. Set WEB_READ_PASSWORD (at least 12 characters), WEB_OIDC_ISSUER or WEB_USER_HEADER, or HTTP_HOST=127.0.0.1.`;
 }
 
 /** Refuse names of elsewhere where reading is open. For every request, also of files. */
@@ -92,7 +92,7 @@ export function guardApi(
     if (routeOptions.config.isOpen === true) return;
     if (isReading ? mayRead(access, session) : session?.right === 'act') return;
     if (!isReading && !canAct(access)) {
-      const text = 'nobody acts by this page: WEB_ACT_PASSWORD and WEB_ACT_GROUPS are not set';
+      const text = 'this page accepts no actions: WEB_ACT_PASSWORD and WEB_ACT_GROUPS are not set';
       throw new WebError(403, 'acting-is-off', text);
     }
     if (session === undefined) throw new WebError(401, 'sign-in-needed', 'sign in first');

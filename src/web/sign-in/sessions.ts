@@ -91,12 +91,11 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
     end: () => `${cookie}=; Max-Age=0; ${ofSession}`,
     /** Of a `Cookie` header; undefined where it has none that we signed, or one that has expired. */
     read(cookies: string | undefined): Session | undefined {
-      for (const { key, expiresAtS, text } of unsealed(cookie, cookies)) {
-        const [right, id, ...name] = text.split(' ') as [Right, string, ...string[]];
-        const namedBy = key === 'provider' ? key : 'nobody';
-        return { name: name.join(' '), right, namedBy, id, expiresAtS };
-      }
-      return undefined;
+      const [found] = unsealed(cookie, cookies);
+      if (found === undefined) return undefined;
+      const [right, id, ...name] = found.text.split(' ') as [Right, string, ...string[]];
+      const namedBy = found.key === 'provider' ? found.key : 'nobody';
+      return { name: name.join(' '), right, namedBy, id, expiresAtS: found.expiresAtS };
     },
     /** `Set-Cookie` of a browser that was let in with the password of a right. */
     know(right: Right, isSecure: boolean): string {
@@ -115,8 +114,8 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
       return set(kept, value, KEPT_SECONDS, isSecure, ofReturning);
     },
     readKept(cookies: string | undefined): string | undefined {
-      for (const { text } of unsealed(kept, cookies)) return text;
-      return undefined;
+      const [found] = unsealed(kept, cookies);
+      return found?.text;
     },
   };
 }

@@ -82,7 +82,7 @@ function isByHttps({ headers }: Pick<FastifyRequest, 'headers'>, { isHttps }: We
 function readSignIn(body: unknown): { readonly name: string; readonly password: string } {
   const { name, password } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || cleanForeignText(name, [], MAX_NAME_CHARS) === '')
-    throw new WebError(400, 'usage', 'expected a name: the log says by it who did what');
+    throw new WebError(400, 'usage', 'expected a name, which the log uses for your actions');
   if (typeof password !== 'string') throw new WebError(400, 'usage', 'expected a password');
   return { name, password };
 }

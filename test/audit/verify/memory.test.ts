@@ -13,7 +13,6 @@ import {
   DayCounts,
   dateToMicros,
   microsToIso,
-  type Receipt,
   silentLog,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
@@ -24,6 +23,7 @@ import {
   parquetFooter,
 } from '../../../src/parquet/write/index.ts';
 import { parseJob } from '../../../src/runtime/config/jobs.ts';
+import { makeReceipt } from '../../helpers/ledger.ts';
 import { batchOf, sealAll } from '../../parquet/write/lake-file.ts';
 
 const FROM = '2024-01-01';
@@ -65,8 +65,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
     const counts = new DayCounts(dateToMicros(day.date));
     counts.add('a', 1, micros, micros);
     const detail = packDetail({ ours: counts, source: counts });
-    const receipt = {
-      ...{ receiptVersion: 1, ...day, dataset: 'measurements', epoch: 1, settingsHash: 'h', proof: 'exact' },
+    const receipt = makeReceipt(day, {
       ...{ rows: 1, series: 1, firstTimestamp: microsToIso(micros), lastTimestamp: microsToIso(micros) },
       object: {
         ...{ key: objectKey(day), sizeBytes: BODY_BYTES + tail.length, upload: 'u' },
@@ -77,9 +76,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
       },
       detail: { key: detailKey(day), sha256: detail.sha256 },
       source: { rows: 1, askedAt: '2026-01-01T00:00:00.000Z' },
-      ...{ apiVersion: '2026-09-10', formatVersion: 1, pages: 1, requests: 1, retries: 0, clippedRows: 0 },
-      ...{ startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T00:00:00.000Z', version: '0' },
-    } as Receipt;
+    });
     small.set(receiptKey(day), Buffer.from(JSON.stringify(receipt)));
     small.set(detailKey(day), detail.gzip);
     tails.set(objectKey(day), tail);

@@ -1,8 +1,4 @@
-/** What commands answer while the service, Redis or the lake is away: never a number that nobody counted. */
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { perform } from '../../../src/cli/cli.ts';
 import { backfillCommand, backfillListCommand } from '../../../src/cli/commands/backfill.ts';
@@ -19,6 +15,7 @@ import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts
 import { openRedis } from '../../../src/redis/connection.ts';
 import { loadConfig } from '../../../src/runtime/config/config.ts';
 import { type CommandPlace, commandRun } from '../../helpers/command-run.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
 import { redisForTests } from '../../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import {
@@ -164,14 +161,11 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     expect(begun.code).toBe(0);
     // One that takes requests, and answers none.
     let asked = 0;
-    const silent = createServer(() => asked++).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    onTestFinished(() => {
-      silent.closeAllConnections();
-      silent.close();
-    });
-    const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const down = { ...at, service: { ...service, baseUrl: `${origin}/fleet`, authUrl: `${origin}/auth` } };
+    await using silent = await startHttpServer(() => asked++);
+    const down = {
+      ...at,
+      service: { ...service, baseUrl: `${silent.url}/fleet`, authUrl: `${silent.url}/auth` },
+    };
     const list = (json: boolean) =>
       commandRun(down, (context) => backfillListCommand(context, { json }, { encoderThreads: 0 }));
     const { code, stdout } = await list(true);
@@ -183,7 +177,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     );
     const { stdout: text } = await list(false);
     expect(text).toContain(
-      'of the vessels that the lake knows; the service, which may know others, was not asked',
+      'counts the vessels in the lake; the service, which may have others, was not queried',
     );
     if (!isKnown) expect(text).toMatch(/under way +- +- +- +- +-/);
     expect(asked).toBe(0);
@@ -229,7 +223,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
     await queue.bull.pause();
     expect((await ask(holdCommand)).stdout).toMatch(
-      /^the queue is on hold: paused: .*nothing says why.*hold lift/,
+      /^the queue is on hold: paused: .*for an unknown reason.*hold lift/,
     );
     expect((await ask(liftHoldCommand)).stdout).toContain("it was on hold for 'paused'");
     expect(await queue.bull.isPaused()).toBe(false);

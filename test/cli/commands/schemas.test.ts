@@ -161,30 +161,6 @@ describe('what commands print', () => {
     );
   });
 
-  test('the dates that were meant, where none were given', async () => {
-    const run = await printed('run', (context) =>
-      runCommand(context, ['statistics'], { json: true }, overrides),
-    );
-    expect(run.value).toMatchObject({ from: addDays(TO, -1), to: addDays(TO, 1) });
-    const status = await printed('status', (context) =>
-      statusCommand(context, [], { json: true }, overrides),
-    );
-    const ranges = status.value.jobs!.map(({ job, from, to }) => [job, from, to]);
-    expect(ranges).toEqual([
-      ['measurements', addDays(TO, -7), addDays(TO, 1)],
-      ['metadata', addDays(TO, -14), addDays(TO, 1)],
-      ['statistics', addDays(TO, -14), addDays(TO, 1)],
-    ]);
-    const text = await commandRun({ service, lakeUrl: lake.url, jobs: JOBS }, (context) =>
-      runCommand(context, ['statistics'], {}, overrides),
-    );
-    expect(text.stdout).toMatch(
-      new RegExp(
-        `^${addDays(TO, -1)} to ${addDays(TO, 1)} \\(no dates given: yesterday and today\\)\n2 vessel-days`,
-      ),
-    );
-  });
-
   test('reconcile, of changed days, and with --run', async () => {
     service.overlay.removeReadings(undefined, dayRange(addDays(DATE, 1)));
     const value = await bothForms(

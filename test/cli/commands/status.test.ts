@@ -5,7 +5,7 @@ import type { ClaimFile, Note, VesselDay } from '../../../src/core/model/index.t
 import { addDays, systemClock } from '../../../src/core/model/index.ts';
 import { settingsHash } from '../../../src/core/plan/settings-hash.ts';
 import { jsonBytes } from '../../../src/lake/json.ts';
-import { claimKey, noteKey, receiptKey } from '../../../src/lake/keys.ts';
+import { claimKey } from '../../../src/lake/keys.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
@@ -118,7 +118,7 @@ test('every state, with rows', async () => {
 
     failed: IMO9321483/2026-01-09: 5 fetched, 6 counted by the source
     refused: IMO9321483/2026-01-10: refused to replace the published day
-    1 broken off: the next run goes on where they stopped
+    1 interrupted: the next run continues them
     "
   `);
 });
@@ -145,7 +145,7 @@ test('every state, one character a day; what is wider than the terminal goes on 
 
     failed: IMO9321483/2026-01-09: 5 fetched, 6 counted by the source
     refused: IMO9321483/2026-01-10: refused to replace the published day
-    1 broken off: the next run goes on where they stopped
+    1 interrupted: the next run continues them
     "
   `);
 });
@@ -163,7 +163,7 @@ test('days that nobody has asked for are no gap, and it is said what exports the
     █ published  ? missing  · not due  - not asked for
 
     18 vessel-days: 2 published, 5 missing, 2 not due, 9 not asked for; 2,469,134 rows published
-    not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them
+    not asked for: neither the job nor a backfill covers these days; name their dates (run --from D --to D) to export them
     oldest gap: measurements/IMO9321483/2026-01-06
     last success: measurements/IMO9321483/2026-01-07 at 2026-01-07T23:00:12.000Z
     "
@@ -211,7 +211,7 @@ test('vessels that are discovered are taken from the lake, which is said', async
   const job = { ...JOB, vessels: { discover: 'flat/*/*' } };
   const { stdout } = await status({}, { job });
   expect(stdout).toContain(OTHER_VESSEL);
-  expect(stdout).toContain('vessels: those that the lake knows on these dates');
+  expect(stdout).toContain('vessels: those that the lake has on these dates');
   const { jobs } = JSON.parse((await status({ json: true }, { job })).stdout);
   expect(jobs).toMatchObject([{ vesselsFrom: 'lake', vessels: [VESSEL, OTHER_VESSEL], vesselDays: 18 }]);
   const empty = await status({ from: '2025-01-01', to: '2025-01-03' }, { job });
@@ -248,19 +248,6 @@ test('a reason that several vessel-days share is said once, with the first of th
     `failed: ${VESSEL}/2026-01-05: no space is left (and 1 more of this kind)`,
     `failed: ${VESSEL}/2026-01-07: the service answered 500`,
   ]);
-});
-
-test('files that cannot be read are failed vessel-days, and named', async () => {
-  await writeEveryState();
-  await store.put(receiptKey(dayOf(1)), Buffer.from('{'));
-  await store.put(noteKey(dayOf(5)), Buffer.from('{'));
-  const { days } = JSON.parse((await status({ json: true })).stdout);
-  const cells = days.filter((cell: { code?: string }) => cell.code?.startsWith('damaged-'));
-  expect(cells.map(({ date, code }: { date: string; code: string }) => [date, code])).toEqual([
-    ['2026-01-06', 'damaged-receipt'],
-    ['2026-01-10', 'damaged-file'],
-  ]);
-  expect(cells[0].message).toContain(receiptKey(dayOf(1)));
 });
 
 test('a snapshot that equals the last one is not missing', async () => {

@@ -124,6 +124,6 @@ test('more rows than are held are refused', async () => {
     for (;;) yield [DAY, 1];
   }
   await expect(draw(['t', 'a'], rows())).rejects.toThrow(
-    'got more than 2,000,000 rows of 2 columns; ask for fewer',
+    'got more than 2,000,000 rows of 2 columns; select fewer rows',
   );
 });

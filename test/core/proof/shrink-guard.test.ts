@@ -57,12 +57,12 @@ test('series that are no longer selected are lost too, unless that is accepted o
   const published = { ...DAY.published, names };
   const refused = refusal({ ...NARROWED, published, change: { select: 'changed' } });
   expect(refused?.message).toContain('Draft: 5 published, 0 now. The published day stays');
-  expect(refused?.message).toContain("'vessel-export accept m' says so once for the job");
+  expect(refused?.message).toContain("'vessel-export accept m' accepts that once for the job");
   expect(refused?.message).toContain('--allow-shrink');
   const accepted = (ids: string[]) => ({ select: 'accepted', notMeant: new Set(ids) }) as const;
   expect(refusal({ ...NARROWED, change: accepted(['b']) })).toBeUndefined();
   const unknown = refusal({ ...NARROWED, published, change: accepted([]) });
-  expect(unknown?.message).toContain('but these it still means, or nobody can tell');
+  expect(unknown?.message).toContain('but it still covers these, or that is unknown');
 });
 
 test('a series that is still selected is no matter of what select has become', () => {
@@ -79,7 +79,7 @@ test('where single series are not known, the total decides, and nothing once sel
   );
   const changed = { published, change: { select: 'changed' } } as const;
   expect(refusal({ ...changed, candidate: amount({ a: 99 }) })?.message).toContain(
-    "10 published, 99 now (its detail object is missing or damaged, and 'select' has changed since: nobody can tell",
+    "10 published, 99 now (its detail object is missing or damaged, and 'select' has changed since: it is unknown",
   );
   expect(refusal({ ...changed, published: { total: 0 } })).toBeUndefined();
 });

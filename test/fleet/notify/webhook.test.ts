@@ -23,7 +23,7 @@ async function faultOf(url: string): Promise<string> {
 test('a closed port, an unknown host and a port of another protocol are named, with what to do', async () => {
   const closed = await faultOf(`http://127.0.0.1:${await refusingPort()}/hush`);
   expect(closed).toMatch(
-    /127\.0\.0\.1:\d+ \(NOTIFY_URL\): nobody listens there \(ECONNREFUSED\).*check NOTIFY_URL/,
+    /127\.0\.0\.1:\d+ \(NOTIFY_URL\): no process listens there \(ECONNREFUSED\).*check NOTIFY_URL/,
   );
   expect(await faultOf('http://nobody.invalid/hush')).toMatch(/the name of its host /);
   expect(await faultOf('http://127.0.0.1:1/hush')).toContain('which is of another protocol');

@@ -83,42 +83,29 @@ describe.skipIf(server === undefined)('a worker', () => {
     await expect.poll(() => redis.keys(`${prefix}:vessel-days:measurements*`)).toEqual([]);
   });
 
-  test('a rate-limited vessel-day waits without costing an attempt, however often', async () => {
-    const limited = Array.from({ length: 12 }, () => new RateLimitedError('rate-limited', 'slow down', 2));
-    const { perform, succeeded } = failing(limited);
+  const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T06:00:00Z', series: 10 };
+  const waiting = { firstSeenAt: '', publishedFrom: '', selectedSeries: 2, comparedWith };
+  test.for<[what: string, error: Error]>([
+    ['is rate-limited', new RateLimitedError('rate-limited', 'slow down', 2)],
+    ['lacks series', new NotYetError('fewer-series', '8 of 10', 2, waiting)],
+  ])('a vessel-day that %s waits without costing an attempt, however often', async ([, error]) => {
+    const { perform, succeeded } = failing(Array(12).fill(error));
     await queue.add([DAY]);
     startWorker({ perform });
     await succeeded;
     expect(troubles).toEqual(Array(12).fill('wait'));
   });
 
-  test('a vessel-day whose series are missing waits without costing an attempt', async () => {
-    const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T06:00:00Z', series: 10 };
-    const waiting = { firstSeenAt: '', publishedFrom: '', selectedSeries: 2, comparedWith };
-    const errors = Array.from({ length: 7 }, () => new NotYetError('fewer-series', '8 of 10', 2, waiting));
-    const { perform, succeeded } = failing(errors);
+  test.for<[what: string, error: DataError | RetriableError, consequence: string, times: number]>([
+    ['counts that disagree', new DataError('counts-disagree', '3 of 4'), 'count-again', 4],
+    ['what may pass', new RetriableError('server-error', '503'), 'retry', 5],
+  ])('of %s a vessel-day is tried some times, and then fails', async ([, error, consequence, times]) => {
+    const { perform } = failing(Array(9).fill(error));
     await queue.add([DAY]);
     startWorker({ perform });
-    await succeeded;
-    expect(troubles).toEqual(Array(7).fill('wait'));
-  });
-
-  test('readings that do not match their counts are fetched again three times', async () => {
-    const { perform } = failing(Array.from({ length: 9 }, () => new DataError('counts-disagree', '3 of 4')));
-    await queue.add([DAY]);
-    startWorker({ perform });
-    await inFailedSet().toMatchObject([{ code: 'counts-disagree', message: '3 of 4', mayPass: true }]);
-    expect(troubles).toEqual(Array(4).fill('count-again'));
-  });
-
-  test('what may pass is tried five times', async () => {
-    const { perform } = failing(Array.from({ length: 9 }, () => new RetriableError('server-error', '503')));
-    await queue.add([DAY]);
-    startWorker({ perform });
-    await inFailedSet().toMatchObject([
-      { day: { date: '2026-01-05' }, code: 'server-error', message: '503', mayPass: true },
-    ]);
-    expect(troubles).toEqual(Array(5).fill('retry'));
+    const { code, message } = error;
+    await inFailedSet().toMatchObject([{ day: { date: DAY.date }, code, message, mayPass: true }]);
+    expect(troubles).toEqual(Array(times).fill(consequence));
     expect([...(await queue.failed([DAY]))]).toEqual([ID]);
   });
 

@@ -296,26 +296,4 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     place = { ...place, store: fails, drop: async () => {} };
     expect(await ask()).toEqual({ fromIndex: 0, fetched: 160 });
   });
-
-  test('a receipt that cannot be read is named, the others are read', async () => {
-    await writeLedger();
-    const { startedAt: _, ...lacking } = makeReceipt(day(6));
-    await place.store.put(receiptKey(day(6)), jsonBytes(lacking));
-    await place.store.put(receiptKey(day(7)), Buffer.from('{"receiptVersion":1,'));
-    await place.store.put(receiptKey(day(8)), Buffer.from('{"receiptVersion":9}'));
-    const answer = await readLedger({
-      store: place.store,
-      job: JOB,
-      dates: datesBetween(FROM, addDays(FROM, 4)),
-      writeIndex: true,
-      log: silentLog,
-      members: [],
-    });
-    expect(answer.receipts.size).toBe(157);
-    expect(answer.damaged.map(({ day, error }) => [day.vessel, error.code]).sort()).toEqual([
-      [VESSELS[6], 'damaged-receipt'],
-      [VESSELS[7], 'damaged-receipt'],
-      [VESSELS[8], 'unknown-receipt-version'],
-    ]);
-  });
 });

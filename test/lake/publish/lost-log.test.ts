@@ -45,7 +45,7 @@ async function publish(table: JobTable, date: string): Promise<Receipt> {
 async function expectRefused(look: () => Promise<unknown>, found: RegExp): Promise<void> {
   const { message } = await expectFault(look, DataError, 'damaged-log');
   expect(message).toMatch(found);
-  expect(message).toContain("'vessel-export rebuild-log measurements' makes a new one");
+  expect(message).toContain("'vessel-export rebuild-log measurements' writes a new log from the receipts");
 }
 
 test('no new table is made where the ledger knows of one', async () => {

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitUnknownError, DataError, FatalError, RetriableError } from '../../../src/core/errors.ts';
-import { formatActions } from '../../../src/lake/table/actions.ts';
-import { PROTOCOL } from '../../../src/lake/table/schema.ts';
 import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
@@ -230,17 +228,6 @@ test('a version that was taken away is found, and never written anew', async () 
     }
     await writeFile(entryPath(gone), kept!.bytes);
   }
-});
-
-test('a table that another writer has changed is left alone', async () => {
-  const place = placeOf(store);
-  const table = await newTable(place);
-  await writeFile(entryPath(1), formatActions([{ protocol: { minReaderVersion: 3, minWriterVersion: 7 } }]));
-  await expectFault(() => table.refresh(), FatalError, 'unsupported-table');
-  await expectFault(() => openTable(place), FatalError, 'unsupported-table');
-  await writeFile(entryPath(0), formatActions([{ protocol: PROTOCOL }]));
-  await rm(entryPath(1));
-  await expectFault(() => openTable(place), DataError, 'damaged-log');
 });
 
 test('commits go on while a checkpoint is written, which is of the version that it began with', async () => {

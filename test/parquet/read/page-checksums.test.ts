@@ -56,7 +56,7 @@ describe.each(BODIES)('a body ($name)', ({ body }) => {
         ),
       );
       expect(error?.message).toMatch(
-        /expected [0-9a-f]{8}, as its header says; ask for the time slice again/,
+        /expected [0-9a-f]{8}, as its header says; request the time slice again/,
       );
     }
   });

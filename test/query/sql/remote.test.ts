@@ -204,7 +204,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     // What is found while it runs comes too late; and it says how to write it.
     await expect(
       rowsOf(small, 'SELECT count(*) FROM readings WHERE date = (SELECT max(last_date) FROM coverage)'),
-    ).rejects.toThrow(/needs \d+ objects.*written out: what a query only finds while it runs/);
+    ).rejects.toThrow(/needs \d+ objects.*as literals: a value that is computed during the query/);
     expect([...read].filter((key) => key.startsWith('measurements/'))).toEqual([]);
     await small.close();
   });

@@ -135,7 +135,7 @@ test.for([
   ['SELECT * FROM reedings', 'There are: series, readings, windows'],
   ['SELECT nothing FROM readings', 'Referenced column "nothing" not found'],
   ["SELECT 'x'::INTEGER", "Could not convert string 'x'"],
-  ['SELECT list(a) FROM range(400000000) t(a)', 'ask for fewer days, series or columns'],
+  ['SELECT list(a) FROM range(400000000) t(a)', 'select fewer days, series or columns'],
 ])('%s ends with an error that can be read', async ([sql, text]) => {
   const ran = await run(sql);
   expect(ran.code).not.toBe(0);
@@ -165,7 +165,7 @@ test('settings and options that are wrong are said', async () => {
   await using empty = await newLake();
   const refused = await runSql({ lakeUrl: empty.url }, 'SELECT count(*) FROM readings');
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toContain('look at LAKE_URL and JOBS_DIR');
+  expect(refused.stderr).toContain('check LAKE_URL and JOBS_DIR');
   expect((await run('SELECT 1', { csv: true, json: true })).stderr).toContain(
     '--json: given together with --csv',
   );

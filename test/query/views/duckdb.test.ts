@@ -238,7 +238,7 @@ describe('wide', () => {
     expect(unknown.stderr).toContain("no series is called 'No Such Thing'");
     expect((await runViews(lake.url, { for: 'oracle' })).stderr).toContain('expected one of duckdb, athena');
     const elsewhere = await runViews(lake.url, { for: 'athena' });
-    expect(elsewhere.stderr).toContain('say with --location where it finds the lake');
+    expect(elsewhere.stderr).toContain('give the address of the lake, or of a copy, with --location');
   });
 });
 
@@ -248,9 +248,7 @@ test('a lake without objects yet, and one whose job has other aggregations since
     const { code, stdout, stderr } = await runViews(empty.url, { for: engine });
     expect(code).toBe(0);
     expect(stdout).toContain(`${empty.dir}/measurements`);
-    expect(stderr).toContain(
-      'has no objects of any job yet: these are the views of what the jobs will export',
-    );
+    expect(stderr).toContain('has no objects of any job yet: these are views of the future exports');
   }
   const statistics = { ...JOBS.statistics, aggregations: ['mean', 'min'] };
   using views = await openViews({}, lake, undefined, { ...JOBS, statistics });

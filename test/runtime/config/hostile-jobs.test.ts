@@ -66,11 +66,7 @@ const HOSTILE: readonly (readonly [what: string, put: Put, fault: RegExp])[] = [
   ['mappings without end', text('{a: '.repeat(1_100)), /faulty.yaml: Maximum call stack size exceeded/],
   ['very many keys', text(Array.from({ length: 1_500 }, (_, n) => `k${n}:`).join('\n')), /unknown key 'k0'/],
   ['lists in each other', text('- '.repeat(60_000)), /a line of 50 lists in each other/],
-  [
-    'a key twice',
-    text(`${JOB}dataset: metadata\n`),
-    /the key "dataset" stands there twice at line 4, column 1/,
-  ],
+  ['a key twice', text(`${JOB}dataset: metadata\n`), /the key "dataset" occurs twice at line 4, column 1/],
   ['very many faults', text(`${JOB}aggregations: [${'x,'.repeat(2_000)}]\n`), /and \d{4} more faults/],
   ['control characters', text('dataset: "\\e[2J\\a"\nvessels: ["\u202eIMO"]\n'), /faulty.yaml: dataset: got/],
   ['a scalar', text('5'), /the whole file/],

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { silentLog } from '../../../src/core/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
 import { startOperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
 import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/monitoring/metrics.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
 
 const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,
@@ -213,15 +214,13 @@ test.for([
   ['answers no JSON', 404, 'not found'],
   ['sends elsewhere', 302, ''],
 ] as const)('a port that something has which %s is named, with what to set', async ([, status, body]) => {
-  await using other = createServer((request, answer) => {
+  await using other = await startHttpServer((request, answer) => {
     // Followed, it would seem to be ours.
     const isSentOn = request.url === '/ours';
     answer.writeHead(isSentOn ? 200 : status, { location: '/ours' });
     answer.end(isSentOn ? '{"service":"vessel-export"}' : body);
-  }).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  await expect(serve({ port })).rejects.toMatchObject({
+  });
+  await expect(serve({ port: other.port })).rejects.toMatchObject({
     code: 'cannot-listen',
     message: expect.stringContaining('HTTP_PORT'),
   });

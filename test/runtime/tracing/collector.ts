@@ -1,7 +1,7 @@
 /** A collector for a test: takes OTLP by http/protobuf and decodes it by the field numbers of opentelemetry-proto. */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
+import { startHttpServer } from '../../helpers/http-server.ts';
 
 export interface CollectedSpan {
   readonly traceId: string;
@@ -22,22 +22,14 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
-export interface Collector extends AsyncDisposable {
-  readonly url: string;
-  readonly spans: readonly CollectedSpan[];
-  readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** All bytes that came, as text: what is not in it was not sent. */
-  readonly text: string;
-  /** What is answered instead, from now on. */
-  answer: ((response: ServerResponse) => void) | undefined;
-}
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
-export async function startCollector(): Promise<Collector> {
+export async function startCollector() {
   const spans: CollectedSpan[] = [];
   const requests: { url: string; headers: IncomingHttpHeaders }[] = [];
   let text = '';
-  let answer: Collector['answer'];
-  const server = createServer(async (request, response) => {
+  let answer: ((response: ServerResponse) => void) | undefined;
+  const server = await startHttpServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
@@ -48,24 +40,22 @@ export async function startCollector(): Promise<Collector> {
     spans.push(...readRequest(bytes));
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     spans,
     requests,
+    /** All bytes that came, as text: what is not in it was not sent. */
     get text() {
       return text;
     },
+    /** What is answered instead, from now on. */
     get answer() {
       return answer;
     },
     set answer(other) {
       answer = other;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: server.close,
   };
 }
 

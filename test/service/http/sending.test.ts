@@ -141,7 +141,7 @@ describe('a body that fails', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     let text = '';
     for await (const chunk of response) text += chunk;
-    expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('failed to answer') });
+    expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('failed to respond') });
   });
 
   test('later is cut off, not ended', async () => {

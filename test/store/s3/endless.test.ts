@@ -38,7 +38,7 @@ test.each(Object.keys(CALLS).flatMap((name) => [200, 403].map((status) => [name,
       },
       { maxAttempts: 1 },
     );
-    await expect(CALLS[name]!(found)).rejects.toThrow('look at what is between here and the store');
+    await expect(CALLS[name]!(found)).rejects.toThrow('check proxies between this machine and the store');
     await Promise.all(sent);
     expect(endings).toEqual([false]);
   },

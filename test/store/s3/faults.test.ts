@@ -1,13 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CommitUnknownError, FatalError, RetriableError } from '../../../src/core/errors.ts';
 import type { S3StoreOptions } from '../../../src/store/s3/client.ts';
 import { createS3Store } from '../../../src/store/s3/s3.ts';
 import type { ObjectStore, PartRef, UploadRef } from '../../../src/store/store.ts';
-import { missingRadosgwPrograms, startRadosgw } from '../../helpers/radosgw.ts';
-import { bucketOn, s3ForTests, type TestBucket } from '../../helpers/s3.ts';
+import { s3ForTests, type TestBucket } from '../../helpers/s3.ts';
 import { type FaultProxy, type SeenRequest, startFaultProxy } from '../fault-proxy.ts';
 import { bytes, collect, expectFault, keysOf, textOf } from '../store-suite.ts';
 
@@ -284,32 +281,5 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
         await store.abortUpload(upload);
       }
     });
-  });
-});
-
-describe.skipIf(missingRadosgwPrograms().length > 0)('an S3 store whose server is killed', () => {
-  test('goes on with the same upload when the server is back', async () => {
-    const server = await startRadosgw(join(tmpdir(), `vessel-export-s3-${randomBytes(4).toString('hex')}`));
-    try {
-      const { region, endpoint, accessKeyId, secretAccessKey } = server.address;
-      const { bucket } = await bucketOn(server.address);
-      const credentials = { accessKeyId, secretAccessKey };
-      const store = createS3Store({ bucket, prefix: '', region, endpoint, credentials, maxAttempts: 2 });
-      const upload = await store.createUpload('day', randomUUID());
-      const first = await store.uploadPart(upload, 1, Buffer.alloc(5 << 20, '1'));
-
-      await server.killGateway();
-      await expectFault(() => store.uploadPart(upload, 2, bytes('2')), RetriableError, 's3-unavailable');
-      await expectFault(() => store.completeUpload(upload, [first]), CommitUnknownError, 'complete-unknown');
-      await server.startGateway();
-
-      const adopted = (await store.adoptUpload(upload, [first], randomUUID()))!;
-      const second = await store.uploadPart(adopted, 2, bytes('2'));
-      await store.completeUpload(adopted, [first, second]);
-      expect(await store.publishedBy(adopted, [first, second])).toBe(true);
-      await store.close();
-    } finally {
-      await server.stop();
-    }
   });
 });

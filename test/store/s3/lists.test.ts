@@ -20,15 +20,15 @@ const saying = (text: (request: number) => string) =>
   place((response, request) => void (request > 20 ? response.destroy() : response.end(text(request))));
 
 test.each([
-  ['that gives one page for ever', () => page(object('lake/day'), 'on'), 'where it was before'],
-  ['that gives empty pages for ever', () => page('', 'on'), 'where it was before'],
+  ['that gives one page for ever', () => page(object('lake/day'), 'on'), 'repeats an earlier page'],
+  ['that gives empty pages for ever', () => page('', 'on'), 'repeats an earlier page'],
   [
     'that gives one page under new names for ever',
     (request: number) => page(object('lake/day'), `on-${request}`),
-    'where it was before',
+    'repeats an earlier page',
   ],
-  ['of somebody else’s objects', () => whole(object('other/day')), 'not asked for'],
-  ['of another prefix', () => whole(object('lake/other')), 'not asked for'],
+  ['of somebody else’s objects', () => whole(object('other/day')), 'not requested'],
+  ['of another prefix', () => whole(object('lake/other')), 'not requested'],
 ])('a list %s is an error', async (_name, text, message) => {
   const { store, asked } = await saying(text);
   await expect(collect(store.list('day'))).rejects.toMatchObject({
@@ -50,13 +50,13 @@ test.each([
 });
 
 test.each([
-  ['that gives one page for ever', uploads(upload('lake/day') + MARKERS), 'where it was before'],
+  ['that gives one page for ever', uploads(upload('lake/day') + MARKERS), 'repeats an earlier page'],
   [
     'without an id',
     uploads(upload('lake/day').replace(/<UploadId>.*?<.UploadId>/, ''), false),
     'without an id',
   ],
-  ['that goes on nowhere', uploads(upload('lake/day')), 'does not say where'],
+  ['that goes on nowhere', uploads(upload('lake/day')), 'does not say how to continue'],
 ])('a list of uploads %s is an error', async (_name, text, message) => {
   const { store, asked } = await saying(() => text);
   await expect(collect(store.listUploads('day'))).rejects.toMatchObject({

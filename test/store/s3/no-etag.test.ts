@@ -43,11 +43,11 @@ test.each(Object.keys(CALLS))('the page of a proxy is no answer to %s', async (n
 test('the message says what is missing, and where to look', async () => {
   const { store } = await place(logIn);
   await expect(store.put('a', BYTES)).rejects.toThrow(
-    'the answer names no version (ETag): look at what is between here and the store',
+    'the answer names no version (ETag): check proxies between this machine and the store',
   );
   await expect(store.head('a')).rejects.toThrow('cannot read s3://bucket/lake/a at http');
   await expect(store.uploadPart(UPLOAD, 3, BYTES)).rejects.toThrow(
-    'the answer names no version (ETag) of the part: look at what is between here and the store',
+    'the answer names no version (ETag) of the part: check proxies between this machine and the store',
   );
 });
 

@@ -152,7 +152,7 @@ function ofBackfill({ id, paused }) {
         title: 'Cancel this backfill?',
         lines: [
           id,
-          'What waits of it is taken out of the queue, and its definition is removed. What is under way is finished, and what is published stays.',
+          'Its waiting vessel-days are removed from the queue, and its definition is deleted. Running vessel-days are finished, and published days stay.',
           'This cannot be undone; the same range can be started again.',
         ],
         yes: 'Cancel the backfill',
@@ -188,7 +188,7 @@ function ofDay({ job, vessel, date, state }) {
         title: 'Publish the day with fewer readings?',
         lines: [
           `${job}/${vessel}/${date}`,
-          'The source has fewer readings of this day than are published. They will be gone from the lake. Do this only if somebody has found out that the source is right.',
+          'The source has fewer readings of this day than are published. They will be removed from the lake. Do this only after a check that the source is right.',
           'This cannot be undone.',
         ],
         yes: 'Publish with fewer readings',
@@ -207,7 +207,7 @@ function ofWarning({ job, vessel }) {
       title: 'Is it right that the vessel has fewer series?',
       lines: [
         `${job}/${vessel}`,
-        'Once accepted, days with as few series are published without a warning, and nobody is told again.',
+        'Once accepted, days with as few series are published without a warning and without a notice.',
         'This cannot be undone here.',
       ],
       yes: 'Accept',
@@ -220,7 +220,7 @@ function ofWarning({ job, vessel }) {
 function whyNot(error) {
   const { status, message } = /** @type {{ status?: number, message?: string }} */ (error ?? {});
   if (status === undefined || status === 0)
-    return 'No answer from the server: it is not known whether it was done. Reload the page, and look before you press again.';
+    return 'No response from the server: it is unknown whether the action was done. Reload the page, and check before you press again.';
   if (status === 401 || status === 403)
     return `${message ?? 'not allowed'}: sign in with the password for acting, and press again.`;
   return message ?? `the server answered ${status}`;

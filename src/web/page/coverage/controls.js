@@ -22,7 +22,7 @@ export function createControls(on) {
       oninput: () => on.change({ text: text.value }),
     })
   );
-  const trouble = checkbox('only vessels with trouble', (troubleOnly) => on.change({ troubleOnly }));
+  const trouble = checkbox('only vessels with problems', (troubleOnly) => on.change({ troubleOnly }));
   const others = checkbox('keep the other vessels', (isKept) =>
     on.change({ others: isKept ? 'dim' : 'hide' }),
   );

@@ -16,7 +16,7 @@ import { cellFacts, swatch } from './texts.js';
 
 export const KEYS_TEXT =
   'Arrow keys move by day and vessel; Page Up and Page Down by a screen; Home and End to the first and last day; ' +
-  'with Control to the first and last vessel; n and p to the next and previous trouble; plus and minus zoom; ' +
+  'with Control to the first and last vessel; n and p to the next and previous problem; plus and minus zoom; ' +
   'Enter opens the day.';
 
 /** @param {CoverageMap} map */
@@ -54,7 +54,7 @@ function goToTrouble(map, from, direction) {
   const shown = map.shown();
   if (shown === undefined) return;
   const found = nextTrouble(shown, from ?? firstInSight(map), direction);
-  if (found === null) map.announce(`No trouble ${direction === 1 ? 'after' : 'before'} this day`);
+  if (found === null) map.announce(`No problem ${direction === 1 ? 'after' : 'before'} this day`);
   else map.go(found);
 }
 

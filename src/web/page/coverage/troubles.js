@@ -41,7 +41,7 @@ export function createTroubles(context, changed) {
           h(
             'h2',
             { id: 'cov-troubles' },
-            'Troubles ',
+            'Problems ',
             h('span', { class: 'cov-count' }, counted(answer.totals.failed + answer.totals.waiting)),
           ),
           answer.troubleCount > length &&

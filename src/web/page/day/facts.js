@@ -19,7 +19,7 @@ import {
 const PROOFS = /** @type {Readonly<Record<string, string>>} */ ({
   exact: 'exact: every series has as many readings in each hour as the source counted',
   'at-least': 'at least: no series has fewer readings in any hour than the source counted',
-  unproven: 'unproven: the source was not asked',
+  unproven: 'unproven: the source was not queried',
 });
 
 /** @param {string} title @param {...(Node | string | null | false)} content */
@@ -163,8 +163,8 @@ export function attemptFacts({ claim, queued }) {
     const { rowsStored, rowsKnown } = claim;
     const text =
       claim.state === 'live'
-        ? 'An attempt is under way'
-        : 'An attempt was broken off; the next one goes on where it can';
+        ? 'An attempt is running'
+        : 'An attempt was interrupted; the next one continues it if possible';
     const rows =
       rowsStored === null
         ? 'nothing stored yet'

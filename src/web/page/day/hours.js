@@ -64,7 +64,7 @@ function hoursText({ ours, source }) {
   const total = ours.reduce((sum, count) => sum + count, 0);
   const quiet = ours.filter((count) => count === 0).length;
   const whole = `${plural(total, 'reading')} in ${24 - quiet} of 24 hours`;
-  if (source === null) return `${whole}; the source was not asked (unproven).`;
+  if (source === null) return `${whole}; the source was not queried (unproven).`;
   const differing = HOURS.filter((hour) => ours[hour] !== source[hour]);
   if (differing.length === 0) return `${whole}; every hour has as many as the source counted.`;
   const named = differing.map((hour) => hourText(hour, ours[hour] ?? 0, source[hour] ?? 0)).join('; ');

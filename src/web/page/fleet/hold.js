@@ -36,9 +36,9 @@ export function signInHint({ session }) {
 
 const NOT_LOST = 'No vessel-day is lost: ';
 const NEXT =
-  'workers look every few seconds, up to five minutes, whether it has passed, and go on by themselves. Fix what the message says; with a new secret, start the workers again.';
+  'workers check every few seconds, up to five minutes, whether it has passed, and continue automatically. Fix what the message says; after a change of a secret in the environment, restart the workers.';
 /** Without a reason there is nothing that could be seen to pass. */
-const PAUSED_NEXT = 'workers go on once somebody lifts the hold.';
+const PAUSED_NEXT = 'workers continue once somebody lifts the hold.';
 
 /** @param {ViewContext} context @param {() => void} onDone */
 export function holdSection(context, onDone) {
@@ -65,7 +65,7 @@ export function holdSection(context, onDone) {
           say(
             since,
             sinceMs === null
-              ? 'Nobody knows since when.'
+              ? 'Its start is unknown.'
               : `Since ${moment(sinceMs)}, ${duration(nowMs - sinceMs)}, found by ${host}.`,
           ),
       };
@@ -99,7 +99,7 @@ export function limitsSection() {
       cap.update(
         `${inFull(concurrency.now)} of ${inFull(concurrency.setting)}${flight}`,
         isLowered
-          ? 'The service refused requests (429), so fewer are asked at once; one more every 30 s without a refusal.'
+          ? 'The service refused requests (429), so fewer are sent at once; one more every 30 s without a refusal.'
           : '',
       );
       pace.update(...paceOf(limits.pace));
@@ -107,7 +107,7 @@ export function limitsSection() {
       hold.update(
         waitMs > 0 ? `for ${duration(waitMs)}` : 'no',
         waitMs > 0
-          ? 'The service asked for it (Retry-After), or Redis was just started, and processes tell it first what they ask.'
+          ? 'The service requested it (Retry-After), or Redis was just started, and processes first report their requests.'
           : '',
       );
     },

@@ -32,7 +32,7 @@ export function requestsSection(signal) {
   const summary = h('p', {});
   const charts = [
     chart('Requests in each ten minutes', ALL),
-    chart('Refused, asked again and failed in each ten minutes', TROUBLES),
+    chart('Refused, retried and failed in each ten minutes', TROUBLES),
   ];
   const body = h('tbody');
   const heads = ['from', ...['requests', 'refused (429)', 'asked again', 'errors'].map(numbers)];
@@ -115,7 +115,7 @@ function rowOf({ fromMs, ...counts }) {
 function sentenceOf(steps) {
   const sum = (/** @type {(step: Step) => number} */ of) => steps.reduce((all, step) => all + of(step), 0);
   const all = sum(({ requests }) => requests);
-  if (all === 0) return 'Nothing was asked of the service in the last 24 hours.';
+  if (all === 0) return 'No requests to the service in the last 24 hours.';
   const most = steps.reduce((best, step) => (step.requests > best.requests ? step : best));
   const lastHour = steps.slice(-6).reduce((count, { requests }) => count + requests, 0);
   const refused = sum(({ limited }) => limited);

@@ -41,7 +41,7 @@ export function openBar(bar, api, onSession) {
     const { confirmed } = await import('../acts/confirm.js');
     const question = {
       title: 'End all sessions?',
-      lines: ['Everybody who has signed in, you too, has to do so again.'],
+      lines: ['All users, including you, must sign in again.'],
       yes: 'End all sessions',
       no: 'Leave them',
     };

@@ -4,10 +4,10 @@ import { fill, h } from './dom.js';
 /** Why nobody was signed in by the provider, by the code in the address. @type {Readonly<Record<string, string>>} */
 const PROVIDER_TROUBLES = {
   'sign-in-refused': 'The provider did not sign you in',
-  'sign-in-not-allowed': 'You are in none of the groups that may look at this page: ask who runs it',
+  'sign-in-not-allowed': 'You are in none of the groups that may view this page: ask its operator',
   'sign-in-expired': 'That took too long, or began in another browser: try again',
-  'provider-unreachable': 'The provider does not answer: try again in a while',
-  busy: 'Too many people sign in at once: try again in a while',
+  'provider-unreachable': 'The provider does not answer: try again later',
+  busy: 'Too many people sign in at once: try again later',
 };
 
 /**
@@ -21,7 +21,7 @@ export function takeSignInTrouble() {
   url.searchParams.delete('sign-in');
   history.replaceState(history.state, '', url);
   return sentence(
-    PROVIDER_TROUBLES[code] ?? 'The sign-in by the provider failed; the log of the process says why',
+    PROVIDER_TROUBLES[code] ?? 'The sign-in by the provider failed; the log of the process has the reason',
   );
 }
 
@@ -38,7 +38,7 @@ export function signInForm(api, { canSignIn, providerUrl }, onSignedIn) {
     providerUrl !== null &&
     h('a', { class: 'by-name', href: `${providerUrl}?to=${to}` }, 'Sign in with your own name');
   if (canSignIn) return passwordForm(api, byName, onSignedIn);
-  const nobody = 'The proxy in front of this page names nobody who may look at it: ask who runs it.';
+  const nobody = 'The proxy in front of this page names no user who may view it: ask its operator.';
   return h('div', { class: 'sign-in' }, byName || h('p', { class: 'hint' }, nobody));
 }
 
@@ -75,7 +75,7 @@ function passwordForm(api, byName, onSignedIn) {
     { class: 'sign-in', onsubmit: submit },
     byName,
     h('label', {}, 'Your name', name),
-    h('p', { class: 'hint' }, 'The log says by it who did what.'),
+    h('p', { class: 'hint' }, 'The log uses this name for your actions.'),
     h('label', {}, 'Password', password),
     fault,
     button,

@@ -67,7 +67,7 @@ export const STATES = [
     word: 'refused',
     sign: '!',
     colour: '--state-refused',
-    meaning: 'complete, and the source has fewer readings now: somebody decides',
+    meaning: 'complete, but the source has fewer readings now: needs a decision',
   },
   {
     state: 'warned',
@@ -75,7 +75,7 @@ export const STATES = [
     word: 'warning',
     sign: '?',
     colour: '--state-warned',
-    meaning: 'complete, with a warning that nobody has accepted',
+    meaning: 'complete, with a warning that is not accepted',
   },
   {
     state: 'published',
@@ -107,7 +107,7 @@ export const STATES = [
     word: 'not asked for',
     sign: '',
     colour: '--state-not-asked-for',
-    meaning: 'nobody has asked for this day',
+    meaning: 'this day is not asked for',
   },
 ];
 

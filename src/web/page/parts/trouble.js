@@ -24,8 +24,8 @@ export function trouble(error, onTryAgain) {
 function titleOf(status, code) {
   if (code === 'no-fleet') return ['No fleet', "The page of 'vessel-export schedule' or 'worker' shows it."];
   if (status === 0) return ['No connection', 'Is the process still running, and the network there?'];
-  if (status === 403) return ['Not allowed', 'Sign in with another password, or ask who runs this.'];
-  if (status === 404) return ['Not found', 'The address may be of a job that is gone, or mistyped.'];
-  if (status === undefined) return ['This view failed', 'It is a fault of the page: please report it.'];
-  return ['No answer', 'The log of the process says more.'];
+  if (status === 403) return ['Not allowed', 'Sign in with another password, or ask the operator.'];
+  if (status === 404) return ['Not found', 'The address may be mistyped, or its job removed.'];
+  if (status === undefined) return ['This view failed', 'This is a defect of the page: please report it.'];
+  return ['No answer', 'The log of the process has details.'];
 }
