@@ -17,40 +17,16 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'await this.#ports.store.put(key, claimBytes(file)); const version = (await this.#ports.store.head(key))?.version;',
   },
   {
-    name: 'a predecessor is not told that it is overtaken',
-    file: 'lake/claims/claims.ts',
-    find: 'if ((await ports.store.putIf(claim.key, jsonBytes(file), claim.version)) !== undefined) {',
-    put: 'if (claim !== undefined) {',
-  },
-  {
-    name: 'a predecessor is inherited as it was listed, and not as it was fenced',
-    file: 'lake/claims/claims.ts',
-    find: 'claim = await readClaim(ports.store, claim);\n',
-    put: 'fenced.push(file); break;\n',
-  },
-  {
     name: 'the other claims are believed as they were before our own',
     file: 'lake/claims/claims.ts',
     find: 'const others = await findClaims(store, day, version === undefined ? undefined : key);',
     put: 'const others = version === undefined ? await findClaims(store, day) : [];',
   },
   {
-    name: 'an epoch that is over is published again',
-    file: 'lake/claims/claims.ts',
-    find: 'const open = fenced.filter((file) => !isEnded(file, receipt));',
-    put: 'const open = fenced;',
-  },
-  {
     name: 'a heartbeat that has not come yet counts',
     file: 'lake/claims/claims.ts',
     find: 'return heartbeatMs <= nowMs + CLOCK_SKEW_MS ? heartbeatMs : 0;',
     put: 'return heartbeatMs;',
-  },
-  {
-    name: 'a claim goes whoever has put it',
-    file: 'lake/claims/claim.ts',
-    find: 'if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;',
-    put: 'await store.remove(claimKey(this.day, this.epoch)); if (this.epoch > 0) return true;',
   },
   {
     name: 'a receipt is put over whatever is there',
@@ -97,12 +73,6 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'delta',
   },
   {
-    name: 'what a predecessor has published is not said',
-    file: 'lake/publish/publish.ts',
-    find: 'if (!isPublished) return undefined;',
-    put: 'if (day !== undefined) return undefined;',
-  },
-  {
     name: 'an emptied day keeps its object',
     file: 'export/seal-day.ts',
     find: 'else if (claim.objectVersion) await parts.finish(emptyFooter());',
@@ -128,26 +98,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if (lost !== '?') return;",
   },
   {
-    name: 'the receipt that the guard compares with was read before the claim',
-    file: 'lake/claims/claims.ts',
-    find: 'const receipt = await claim.lookAgain({ isNew });',
-    put: 'await claim.lookAgain({ isNew }); const receipt = before;',
-  },
-  {
-    name: 'an entry is put without a look at the claim',
-    file: 'lake/publish/job-table.ts',
-    find: 'if (member.seenAt >= version) return void standing.push(member);',
-    put: 'if (member) return void standing.push({ ...member, seenAt: version });',
-    only: 'delta',
-  },
-  {
-    name: 'the version after a fenced one is left free',
-    file: 'lake/publish/job-table.ts',
-    find: "if (found !== undefined || (await table.commit(table.version, 'FENCE', []))) return found;",
-    put: 'if (round === 0) return found;',
-    only: 'delta',
-  },
-  {
     name: 'files go by the clock of whoever cleans up',
     file: 'lake/upkeep/table-garbage.ts',
     find: 'const nowMs = await logTimeMs({ ...ports, prefix }, table.version);',
@@ -155,24 +105,10 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'upkeep',
   },
   {
-    name: 'files of attempts under way go',
-    file: 'lake/upkeep/table-garbage.ts',
-    find: 'for (const file of files) if ((await findClaims(ports.store, file.day)).length === 0) unclaimed.push(file);',
-    put: 'unclaimed.push(...files);',
-    only: 'upkeep',
-  },
-  {
     name: 'gc takes claims that have published and not said so',
     file: 'lake/upkeep/garbage.ts',
     find: 'if (sealed && (sealed.upload === null || (await store.publishedBy(sealed.upload, sealed.parts))))',
     put: 'if (sealed === undefined)',
-    only: 'upkeep',
-  },
-  {
-    name: 'a conversion does not wait until every process knows',
-    file: 'lake/upkeep/convert.ts',
-    find: 'await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);',
-    put: '',
     only: 'upkeep',
   },
   {
@@ -187,13 +123,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lake/upkeep/convert.ts',
     find: "const NO_SETTINGS = 'convert';",
     put: "const NO_SETTINGS = '';",
-    only: 'upkeep',
-  },
-  {
-    name: 'the layout is not looked at again under the claim',
-    file: 'export/export-vessel-day.ts',
-    find: 'const onClaimed = () => ports.layout.confirm(layout, day.job);',
-    put: 'const onClaimed = async () => {};',
     only: 'upkeep',
   },
 ];
