@@ -65,15 +65,23 @@ async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promi
   };
   // Nobody looks for two days, and then who cleans up comes first; some by a clock that is weeks ahead.
   const isCleaned = history.profile !== 'plain' && history.seed % 2 === 0;
-  const gcAheadMs = history.seed % 3 === 0 ? 40 * DAY_MS : 0;
+  const gcAheadMs = history.profile !== 'plain' && history.seed % 3 === 0 ? 40 * DAY_MS : 0;
   if (isCleaned) {
     await world.wait(2 * DAY_MS);
+    const { findings: before } = await world.calmly({ kind: 'verify' });
     await world.calmly({ kind: 'gc' }, gcAheadMs);
+    const { findings: after } = await world.calmly({ kind: 'verify' });
+    const lost = after.filter((finding) => !before.includes(finding));
+    if (lost.length > 0) throw new OracleError(`8: after gc verify says ${lost.join(', ')}`);
   }
   await publishAll(world);
-  await world.calmly({ kind: 'reconcile', allowShrink: true });
-  // It compares a day by its counts: what came and went in one series is the same number.
-  await expectAsSource((lake, truth) => lake.lines.length === truth.lines.length);
+  // It compares a day by its counts: what came and went in one series is the same number. And of a day that it finds
+  // published meanwhile, by whoever died before saying so, it leaves the rest to the next look.
+  const hasCounts = (lake: Content, truth: Content) => lake.lines.length === truth.lines.length;
+  for (let look = 1; look <= 2; look++) {
+    await world.calmly({ kind: 'reconcile', allowShrink: true });
+    await expectAsSource(look === 1 ? () => true : hasCounts);
+  }
   // As a person does about whatever is still noted.
   await world.calmly({ kind: 'run', force: true, allowShrink: true });
   await expectAsSource((lake, truth) => lake.digest === truth.digest);
@@ -82,7 +90,7 @@ async function endCalmly(world: World, oracles: Oracles, askOracles: () => Promi
     await world.calmly({ kind: 'gc' }, gcAheadMs);
   }
   // What a clock that was weeks ahead has dated stays so much longer.
-  await world.wait(9 * DAY_MS + Math.max(0, ...history.acts.map(aheadAtMost)));
+  await world.wait(9 * DAY_MS + Math.max(gcAheadMs, ...history.acts.map(aheadAtMost)));
   await world.calmly({ kind: 'gc' });
   await askOracles();
   const { findings } = await world.calmly({ kind: 'verify' });

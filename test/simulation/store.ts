@@ -47,57 +47,38 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
   /** One request. */
   function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
     scheduler.onAsk(life);
-    const { lost, unanswered, late, doubled, conflict } = faults();
-    const isWrite = kind !== 'read';
-    // One throw of the dice, so that a world with fewer faults is the same otherwise.
-    const [throwOf, lateMs, thereMs, backMs] = [
-      draw(100),
-      draw(LATEST_MS),
-      shortDelay(draw),
-      shortDelay(draw),
-    ];
+    // As many throws of the dice whatever comes, so that a world with fewer faults is the same otherwise.
+    const [throwOf, lateMs] = [draw(100), draw(LATEST_MS)];
+    const [thereMs, backMs] = [shortDelay(draw), shortDelay(draw)];
     const { nowMs } = scheduler;
+    // What somebody sends while he dies or falls asleep may be on its way for long.
+    const isStopped = life.isDead || life.pausedUntilMs > nowMs;
+    const fate = isStopped && kind !== 'read' && lateMs % 2 === 0 ? 'late' : fateOf(throwOf, kind, faults());
     return new Promise<T>((resolve, reject) => {
       const effect = (how: How) => {
         onEffect(life, call, how);
         return act();
       };
-      const arrive = (dueMs: number, how: 'late' | 'again') =>
-        scheduler.at(dueMs, () => void effect(how).catch(() => {}));
-      const giveUp = () => {
-        const failure =
-          kind === 'complete'
-            ? new CommitUnknownError('complete-unknown', `${call}: no answer`)
-            : new RetriableError('unreachable', `${call}: no answer`);
-        scheduler.at(nowMs + TIMEOUT_MS, () => reject(failure), life);
-      };
-      let below = lost;
-      if (throwOf < below) return giveUp();
-      below += conflict;
-      if (kind === 'conditional' && throwOf < below) {
-        const failure = new RetriableError('s3-conflict', `${call}: other writers keep creating it`);
-        scheduler.at(nowMs + thereMs, () => reject(failure), life);
-        return;
-      }
-      below += unanswered;
-      if (throwOf < below) {
-        if (isWrite) scheduler.at(nowMs + thereMs, () => void effect('unanswered').catch(() => {}));
-        return giveUp();
-      }
-      below += late;
-      if (isWrite && kind !== 'part' && throwOf < below) {
-        arrive(nowMs + TIMEOUT_MS + lateMs, 'late');
-        return giveUp();
-      }
-      below += doubled;
-      if (isWrite && kind !== 'part' && throwOf < below) arrive(nowMs + thereMs + lateMs, 'again');
+      const arrive = (afterMs: number, how: How) =>
+        scheduler.at(nowMs + afterMs, () => void effect(how).catch(() => {}));
+      const fail = (afterMs: number, error: Error) =>
+        scheduler.at(nowMs + afterMs, () => reject(error), life);
       const answer = (go: () => void) => scheduler.at(scheduler.nowMs + backMs, go, life);
-      scheduler.at(nowMs + thereMs, () =>
-        effect('once').then(
-          (result) => answer(() => resolve(result)),
-          (error: unknown) => answer(() => reject(error)),
-        ),
-      );
+      if (fate === 'conflict')
+        fail(thereMs, new RetriableError('s3-conflict', `${call}: other writers keep creating it`));
+      else if (fate === 'lost' || fate === 'unanswered' || fate === 'late') {
+        if (fate === 'unanswered') arrive(thereMs, fate);
+        if (fate === 'late') arrive(TIMEOUT_MS + lateMs, fate);
+        fail(TIMEOUT_MS, noAnswer(kind, call));
+      } else {
+        if (fate === 'doubled') arrive(thereMs + lateMs, 'again');
+        scheduler.at(nowMs + thereMs, () =>
+          effect('once').then(
+            (result) => answer(() => resolve(result)),
+            (error: unknown) => answer(() => reject(error)),
+          ),
+        );
+      }
     });
   }
 
@@ -157,6 +138,29 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
     close: async () => {},
   };
   return store;
+}
+
+/** What becomes of a request, by a throw of `[0, 100)`. What only reads is never late; parts are sent in their order. */
+function fateOf(throwOf: number, kind: Kind, faults: StoreFaults): keyof StoreFaults | undefined {
+  const may = {
+    lost: true,
+    conflict: kind === 'conditional',
+    unanswered: kind !== 'read',
+    late: kind !== 'read' && kind !== 'part',
+    doubled: kind !== 'read' && kind !== 'part',
+  };
+  let below = 0;
+  for (const fate of Object.keys(may) as (keyof StoreFaults)[]) {
+    below += faults[fate];
+    if (throwOf < below) return may[fate] ? fate : undefined;
+  }
+  return undefined;
+}
+
+function noAnswer(kind: Kind, call: string): Error {
+  return kind === 'complete'
+    ? new CommitUnknownError('complete-unknown', `${call}: no answer`)
+    : new RetriableError('unreachable', `${call}: no answer`);
 }
 
 /** Some of the faults of a history: whole kinds are left out, so that each kind is seen alone too. */
