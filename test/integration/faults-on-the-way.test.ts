@@ -51,13 +51,22 @@ async function runUnder(lake: TestLake, faults: FaultPort, { service: from = ser
   return ran;
 }
 
+const expectExact = (lake: TestLake, transport = 'ndjson', from = service) => {
+  const day = { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS };
+  return expectExactDay(from, { ...day, millis: transport === 'parquet' });
+};
+/** A fault for all requests of a family. */
+const all =
+  (which: string, fault: Fault): FaultPort =>
+  ({ family }) =>
+    family === which ? fault : undefined;
+
 /** Export under faults: the day must be exact all the same. */
 async function expectExactUnder(faults: FaultPort, options: Options = {}) {
   await using lake = await newLake();
   const ran = await runUnder(lake, faults, options);
   expect(ran.code, ran.stderr).toBe(0);
-  const from = options.service ?? service;
-  await expectExactDay(from, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+  await expectExact(lake, options.jobs?.measurements?.transport as string, options.service);
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
   expect(await noteOf(lake.dir, DAY)).toBeUndefined();
   return { ran, receipt: (await receiptOf(lake.dir, DAY))! };
@@ -128,30 +137,16 @@ test('every body of every family cut once, anywhere', async () => {
   });
   await fc.assert(
     fc.asyncProperty(choices, async ({ fractions, version, transport }) => {
-      await using lake = await newLake();
       const left = [...fractions];
-      service.faults = ({ family, n }) => {
+      const faults: FaultPort = ({ family, n }) => {
         const fraction = n % 2 === 0 || family === 'token' ? undefined : left.pop();
         const longest = { metadata: 6_000, statistics: 35_000, measurements: 60_000 }[family as 'metadata'];
         return fraction === undefined
           ? undefined
           : { kind: 'cut', afterBytes: Math.floor(fraction * longest) };
       };
-      await mustExport({
-        service,
-        lakeUrl: lake.url,
-        jobs: { measurements: { ...FEW_SERIES, transport } },
-        env: { QUERY_API_VERSION: version },
-        overrides: SMALL,
-      });
-      service.faults = undefined;
-      const millis = transport === 'parquet';
-      await expectExactDay(service, {
-        lakeDir: lake.dir,
-        day: DAY,
-        expressions: FEW_EXPRESSIONS,
-        millis,
-      });
+      const jobs = { measurements: { ...FEW_SERIES, transport } };
+      await expectExactUnder(faults, { jobs, env: { QUERY_API_VERSION: version } });
     }),
     { numRuns: 4 },
   );
@@ -177,16 +172,14 @@ test('bodies that end too soon as if they were whole: exact or refused', async (
       const jobs = { measurements: { ...FEW_SERIES, transport } };
       const ran = await runExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
       service.faults = undefined;
-      const millis = transport === 'parquet';
-      const exact = { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS, millis };
-      if (ran.code === 0) await expectExactDay(service, exact);
+      if (ran.code === 0) await expectExact(lake, transport);
       else {
         refused++;
         expect(ran.code).toBe(1);
         expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
         expect(await readObject(lake.dir, DAY)).toBeUndefined();
         await mustExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
-        await expectExactDay(service, exact);
+        await expectExact(lake, transport);
       }
       expect(await unfinishedFiles(lake.dir)).toEqual([]);
     }),
@@ -204,15 +197,12 @@ for (const [transport, families] of [
   for (const which of families) {
     test(`${which} that end in mid-record as if they were whole are asked for again, transport ${transport}`, async () => {
       let cuts = 0;
-      await using lake = await newLake();
-      service.faults = ({ family }) =>
-        family === which && ++cuts <= 2 ? { kind: 'cut', clean: true, afterBytes: 1_234 } : undefined;
-      const jobs = { measurements: { ...FEW_SERIES, transport } };
-      const { stderr } = await mustExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
-      service.faults = undefined;
-      expect(stderr).not.toContain('starting clean');
-      const millis = transport === 'parquet';
-      await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS, millis });
+      const { ran } = await expectExactUnder(
+        ({ family }) =>
+          family === which && ++cuts <= 2 ? { kind: 'cut', clean: true, afterBytes: 1_234 } : undefined,
+        { jobs: { measurements: { ...FEW_SERIES, transport } } },
+      );
+      expect(ran.stderr).not.toContain('starting clean');
     });
   }
 }
@@ -250,10 +240,9 @@ test('pages that never come are split until there were too many failures in a ro
   const overrides = {
     clientLimits: { headersTimeoutMs: 60, idleTimeoutMs: 60, retry: { baseDelayMs: 1, maxDelayMs: 1 } },
   };
-  const { ran } = await expectFailureUnder(
-    ({ family }) => (family === 'measurements' ? { kind: 'stall', at: 'headers' } : undefined),
-    { overrides },
-  );
+  const { ran } = await expectFailureUnder(all('measurements', { kind: 'stall', at: 'headers' }), {
+    overrides,
+  });
   expect(ran.results).toMatchObject([{ state: 'failed', code: 'headers-timeout' }]);
 });
 
@@ -287,8 +276,7 @@ for (const family of ['measurements', 'statistics'] as const) {
     expect(day!.some(({ seconds }) => seconds > 21_600)).toBe(true);
     expect(next!.filter(({ seconds }) => seconds > 21_600)).toEqual([]);
     expect(next!.length).toBeLessThan(20);
-    if (family === 'measurements')
-      await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+    if (family === 'measurements') await expectExact(lake);
   });
 }
 
@@ -296,13 +284,9 @@ test('statistics of a day that answer in parts are the same object', async () =>
   const objects: (Uint8Array | undefined)[] = [];
   for (const overSeconds of [Number.POSITIVE_INFINITY, 3_600]) {
     await using lake = await newLake();
-    service.faults = (request) =>
-      request.family === 'statistics' ? { kind: 'refuse-long-ranges', overSeconds, status: 413 } : undefined;
-    await mustExport({
-      service,
-      lakeUrl: lake.url,
-      jobs: { measurements: { ...FEW_SERIES, ...STATISTICS } },
-    });
+    service.faults = all('statistics', { kind: 'refuse-long-ranges', overSeconds, status: 413 });
+    const jobs = { measurements: { ...FEW_SERIES, ...STATISTICS } };
+    await mustExport({ service, lakeUrl: lake.url, jobs });
     service.faults = undefined;
     objects.push((await lakeFiles(lake.dir)).get(objectKey(DAY)));
   }
@@ -328,9 +312,8 @@ test('an endpoint that only fails ends a vessel-day after so many requests, howe
 });
 
 test('a service that answers 413 to ranges over two hours', async () => {
-  const { receipt } = await expectExactUnder(({ family }) =>
-    family === 'measurements' ? { kind: 'refuse-long-ranges', overSeconds: 7_200, status: 413 } : undefined,
-  );
+  const tooLong = { kind: 'refuse-long-ranges', overSeconds: 7_200, status: 413 } as const;
+  const { receipt } = await expectExactUnder(all('measurements', tooLong));
   expect(receipt.pages).toBeGreaterThanOrEqual(12);
 });
 
@@ -345,10 +328,9 @@ test('a service that answers 400 to ranges over a minute in one hour of the day'
 });
 
 test('a service that refuses every range fails with its own words and the page', async () => {
-  const { ran, note } = await expectFailureUnder(({ family }) =>
-    family === 'measurements'
-      ? { kind: 'status', status: 400, message: 'the archive is \u001b[31mclosed\u001b[0m today' }
-      : undefined,
+  const refusal = 'the archive is \u001b[31mclosed\u001b[0m today';
+  const { ran, note } = await expectFailureUnder(
+    all('measurements', { kind: 'status', status: 400, message: refusal }),
   );
   const message = ran.results[0]!.message!;
   expect(message).toContain('the archive is  [31mclosed [0m today');
@@ -434,19 +416,21 @@ const WRONG: readonly [string, Fault, which: string, string][] = [
 ];
 for (const [what, fault, which, code] of WRONG) {
   test(`${what} from ${which} ends the run`, async () => {
-    const { ran, note } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
+    const { ran, note } = await expectFailureUnder(all(which, fault));
     expect(ran.results).toMatchObject([{ state: 'failed', code }]);
     expect(note).toMatchObject({ state: 'failed', code });
   });
 }
 
-const PAGE = '<!doctype html><title>Sign in</title>';
 test.for(['metadata', 'statistics', 'measurements'])(
   'a login page instead of %s publishes nothing',
   async (which) => {
-    const { ran } = await expectFailureUnder(({ family }) =>
-      family === which ? { kind: 'garbage', body: PAGE, contentType: 'text/html' } : undefined,
-    );
+    const page = {
+      kind: 'garbage',
+      body: '<!doctype html><title>Sign in</title>',
+      contentType: 'text/html',
+    } as const;
+    const { ran } = await expectFailureUnder(all(which, page));
     expect(ran.results).toMatchObject([{ state: 'failed' }]);
     expect(ran.results[0]!.message).not.toMatch(/undefined|\[object|internal/);
     expect(ran.results[0]!.code).not.toBe('internal-error');
@@ -456,9 +440,7 @@ test.for(['metadata', 'statistics', 'measurements'])(
 test('garbage instead of a token', async () => {
   for (const body of ['', '{}', '{"access_token":7}', '<html>', '{"access_token":"a b\\n"}']) {
     const before = service.requests.length;
-    const { ran } = await expectFailureUnder(({ family }) =>
-      family === 'token' ? { kind: 'garbage', body } : undefined,
-    );
+    const { ran } = await expectFailureUnder(all('token', { kind: 'garbage', body }));
     expect(ran.results[0]?.message ?? ran.stderr).toContain('QUERY_AUTH_URL');
     expect(service.requests.length - before).toBeLessThan(5);
   }

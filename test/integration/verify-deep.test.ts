@@ -23,6 +23,7 @@ import {
   WINDOWS,
 } from '../audit/verify/audit-lake.ts';
 import { forgeReadings, forgeSnapshot, forgeWindows } from '../audit/verify/rewrite.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
 import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
 import { acceptService, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
@@ -67,6 +68,10 @@ afterAll(async () => {
   await sound[Symbol.asyncDispose]();
 });
 
+function answerStatistics(fault: Fault): void {
+  service.faults = ({ family }) => (family === 'statistics' ? fault : undefined);
+}
+
 const at = (seconds: number, date = DATE) => dateToMicros(date) + seconds * 1_000_000;
 
 /** The reading of a series in its middle, by time. */
@@ -91,8 +96,15 @@ const having =
     all.find((one) => one.value === value)!;
 const firstOfBig: Find = (all) => all.find(({ series }) => series === odd[3])!;
 
+/** Change a value of the 700th window. */
+const inWindow = (name: string, text: string) => (dir: string) => {
+  const aggregations = [...(JOBS.statistics!.aggregations as []), 'count'] as never[];
+  return forgeWindows(dir, WINDOWS, aggregations, (values, index) => {
+    if (index === 700) values.set(name, text);
+  });
+};
 describe('rows changed together with their receipt', () => {
-  const FORGERIES: readonly [what: string, name: string, change: (all: Reading[]) => Reading[]][] = [
+  const READINGS: readonly [what: string, finding: string, change: (all: Reading[]) => Reading[]][] = [
     ['a double in the middle of its series', 'values-differ', instead(middle, { value: 1_234.5 })],
     ['a long beyond 2^53, by one', 'values-differ', instead(having(2n ** 53n + 1n), { value: 2n ** 53n })],
     ['a long that becomes a double', 'values-differ', instead(having(5n), { value: 6 })],
@@ -114,25 +126,37 @@ describe('rows changed together with their receipt', () => {
       (all) => [...all.filter((one) => one !== middle(all)), firstOfBig(all)],
     ],
   ];
+  const FORGERIES: readonly [what: string, finding: string, forge: (dir: string) => Promise<void>][] = [
+    ...READINGS.map(([what, finding, change]): (typeof FORGERIES)[number] => [
+      what,
+      `${finding} measurements`,
+      (dir) => forgeReadings(dir, MEASURED, change),
+    ]),
+    [
+      'pages that cannot be decompressed',
+      'rows-unreadable measurements',
+      async (dir) => {
+        const bytes = await readFile(join(dir, objectKey(MEASURED)));
+        await replaceObject(dir, MEASURED, bytes.fill(0xff, 40, 240));
+      },
+    ],
+    ['a value of a window', 'values-differ statistics', inWindow('mean', '17.25')],
+    ['readings counted in a window', 'count-differs statistics', inWindow('count', '99')],
+    ['a series twice', 'count-differs metadata', (dir) => forgeSnapshot(dir, SNAPSHOT, 2)],
+  ];
 
-  test.for(FORGERIES)('%s: found by a deep verify only', async ([, name, change]) => {
+  test.for(FORGERIES)('%s: found by a deep verify only', async ([what, finding, forge]) => {
     await using lake = await copyLake(sound.url);
-    await forgeReadings(lake.dir, MEASURED, change);
+    await forge(lake.dir);
     // Moving the day's first or last reading shows in the footer already: none of these does.
     expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
-    const jobNames = ['measurements'];
-    const { code, found } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobNames });
-    expect({ code, found }).toEqual({ code: 1, found: [`${name} measurements/${DATE}`] });
-  });
-
-  test('pages that cannot be decompressed are found when they are read', async () => {
-    await using lake = await copyLake(sound.url);
-    const bytes = await readFile(join(lake.dir, objectKey(MEASURED)));
-    bytes.fill(0xff, 40, 240);
-    await replaceObject(lake.dir, MEASURED, bytes);
-    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
-    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobNames: ['measurements'] });
-    expect(found).toEqual([`rows-unreadable measurements/${DATE}`]);
+    const jobNames = [finding.split(' ')[1]!];
+    const { code, found, result } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobNames });
+    expect({ code, found }).toEqual({ code: 1, found: [`${finding}/${DATE}`] });
+    if (what !== 'a value of a window') return;
+    expect(result.findings[0]!.found).toMatch(
+      /^mean of series .* in the window at 2026-01-05T\d\d:00:00.000000Z: 17.25$/,
+    );
   });
 
   test('a reading of the next day shows in the footer', async () => {
@@ -152,57 +176,22 @@ describe('rows changed together with their receipt', () => {
   test('the same rows in other row groups are no finding', async () => {
     await using lake = await copyLake(sound.url);
     await forgeReadings(lake.dir, MEASURED, (all) => all);
+    await inWindow('', '')(lake.dir);
     expect((await runVerify({ lakeUrl: lake.url, service, deep: true })).found).toEqual([]);
-  });
-
-  test('a value of a window differs', async () => {
-    await using lake = await copyLake(sound.url);
-    const aggregations = [...(JOBS.statistics!.aggregations as []), 'count'] as never[];
-    await forgeWindows(lake.dir, WINDOWS, aggregations, () => {});
-    expect((await runVerify({ lakeUrl: lake.url, service, deep: true })).found).toEqual([]);
-    await forgeWindows(lake.dir, WINDOWS, aggregations, (values, index) => {
-      if (index === 700) values.set('mean', '17.25');
-    });
-    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
-    const { found, result } = await runVerify({ lakeUrl: lake.url, service, deep: true });
-    expect(found).toEqual([`values-differ statistics/${DATE}`]);
-    expect(result.findings[0]!.found).toMatch(
-      /^mean of series .* in the window at 2026-01-05T\d\d:00:00.000000Z: 17.25$/,
-    );
-  });
-
-  test('readings counted in a window differ', async () => {
-    await using lake = await copyLake(sound.url);
-    const aggregations = [...(JOBS.statistics!.aggregations as []), 'count'] as never[];
-    await forgeWindows(lake.dir, WINDOWS, aggregations, (values, index) => {
-      if (index === 700) values.set('count', '99');
-    });
-    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true });
-    expect(found).toEqual([`count-differs statistics/${DATE}`]);
-  });
-
-  test('a snapshot with a series twice', async () => {
-    await using lake = await copyLake(sound.url);
-    await forgeSnapshot(lake.dir, SNAPSHOT, 2);
-    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
-    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true });
-    expect(found).toEqual([`count-differs metadata/${DATE}`]);
   });
 });
 
 describe('a source that has changed since', () => {
-  const CHANGES: readonly [what: string, date: string, job: string, change: (twin: TestService) => void][] = [
-    ['a late reading', DATE, 'both', (twin) => twin.overlay.addReadings(plain, [reading(50_000, '1.5')])],
+  const CHANGES: readonly [what: string, date: string, change: (twin: TestService) => void][] = [
+    ['a late reading', DATE, (twin) => twin.overlay.addReadings(plain, [reading(50_000, '1.5')])],
     [
       'a removed hour',
       DATE,
-      'both',
       (twin) => twin.overlay.removeReadings(undefined, { fromMicros: at(36_000), toMicros: at(39_600) }),
     ],
     [
       'readings on a day that was empty',
       EMPTY_DATE,
-      'both',
       (twin) => twin.overlay.addReadings(plain, [{ timestampMicros: at(1, EMPTY_DATE), valueText: '1.5' }]),
     ],
   ];
@@ -211,7 +200,7 @@ describe('a source that has changed since', () => {
     valueText,
   });
 
-  test.for(CHANGES)('%s: no damage, and said', async ([, date, , change]) => {
+  test.for(CHANGES)('%s: no damage, and said', async ([, date, change]) => {
     const twin = await twinOfTest();
     change(twin);
     await using lake = await copyLake(sound.url);
@@ -236,8 +225,7 @@ describe('a source that has changed since', () => {
   });
 
   test('statistics that lie are told by their numbers', async () => {
-    service.faults = ({ family }) =>
-      family === 'statistics' ? { kind: 'statistics-counts', offset: 1 } : undefined;
+    answerStatistics({ kind: 'statistics-counts', offset: 1 });
     const { found, result } = await runVerify({
       lakeUrl: sound.url,
       service,
@@ -257,18 +245,14 @@ describe('a source that has changed since', () => {
         /([,:])(-?\d{16,})(?=[,}])/g,
         (_, before, digits) => `${before}${BigInt(Number(digits))}`,
       );
-    service.faults = ({ family }) =>
-      family === 'statistics' ? { kind: 'rewrite', rewrite: asDouble } : undefined;
+    answerStatistics({ kind: 'rewrite', rewrite: asDouble });
     const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true });
     expect({ code, found }).toEqual({ code: 0, found: [] });
   });
 
   test('statistics that tell a value twice verify nothing', async () => {
     const row = `{"timestamp":"${DATE}T00:00:00.000000Z","id":"${plain}","aggregations":{"count":5,"min":1}}`;
-    service.faults = ({ family }) =>
-      family === 'statistics'
-        ? { kind: 'garbage', contentType: 'application/json', body: `[${row},${row}]` }
-        : undefined;
+    answerStatistics({ kind: 'garbage', contentType: 'application/json', body: `[${row},${row}]` });
     const to = EMPTY_DATE;
     const { found } = await runVerify({ lakeUrl: sound.url, service, deep: true, to });
     expect(found).toEqual([`not-verified measurements/${DATE}`, `not-verified statistics/${DATE}`]);
@@ -347,8 +331,7 @@ describe('services and jobs of every kind', () => {
 
 describe('when the service cannot be reached', () => {
   test('vessel-days are not verified, and said so', async () => {
-    service.faults = ({ family }) =>
-      family === 'statistics' ? { kind: 'status', status: 500, message: 'oops' } : undefined;
+    answerStatistics({ kind: 'status', status: 500, message: 'oops' });
     await using temp = await newMemoryFolder();
     const env = { TEMP_DIR: temp.path };
     const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true, env });

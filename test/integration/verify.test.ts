@@ -50,12 +50,6 @@ describe('a sound lake', () => {
     expect(await receiptOf(sound.dir, EMPTY)).toMatchObject({ rows: 0, object: null });
   });
 
-  test('gives no deep finding either', async () => {
-    const { code, result } = await runVerify({ lakeUrl: sound.url, service, deep: true });
-    expect(result.findings).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, warnings: [] });
-  });
-
   test('is not written to, and its service is not asked for readings', async () => {
     const before = await stamps(sound.dir);
     const asked = service.requests.length;
