@@ -11,12 +11,11 @@ import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
-import type { Backfill } from '../../src/lake/backfills.ts';
-import { backfillId, endBackfill, listBackfills, removeBackfill } from '../../src/lake/backfills.ts';
+import { endBackfill, listBackfills, removeBackfill } from '../../src/lake/backfills.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import { queueRedisForTests } from '../helpers/redis.ts';
-import { JOB, openPlanningBench, type PlanningBench } from './planning-bench.ts';
+import { BACKFILL, JOB, openPlanningBench, type PlanningBench, REQUEST } from './planning-bench.ts';
 
 const { server, redis } = await queueRedisForTests();
 
@@ -24,12 +23,7 @@ const { schedule: _, reconcile: _reconcile, ...rest } = JOB;
 /** Only its backfills are planned. */
 const UNSCHEDULED: Job = rest;
 const never = new AbortController().signal;
-const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-04', vessels: [], allowShrink: false };
-const ID = backfillId(REQUEST);
-const BACKFILL: Backfill = {
-  ...{ backfillVersion: 1, id: ID, ...REQUEST },
-  ...{ paused: false, createdAt: '2026-01-09T00:00:00.000Z' },
-};
+const { id: ID } = BACKFILL;
 
 describe.skipIf(server === undefined)('a backfill that two act on at once', () => {
   let bench: PlanningBench;

@@ -5,27 +5,18 @@ import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill
 import { MAX_WAITING } from '../../src/fleet/fill-queue.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/queued-day.ts';
-import { type Backfill, backfillId, listBackfills } from '../../src/lake/backfills.ts';
+import { backfillId, listBackfills } from '../../src/lake/backfills.ts';
 import { readNote, writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { LedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import { longName } from '../helpers/hostile-text.ts';
 import { queueRedisForTests } from '../helpers/redis.ts';
-import { JOB, openPlanningBench, type PlanningBench, VESSELS } from './planning-bench.ts';
+import { BACKFILL, JOB, openPlanningBench, type PlanningBench, REQUEST, VESSELS } from './planning-bench.ts';
 
 const { server, redis } = await queueRedisForTests();
 const never = new AbortController().signal;
 
 const { schedule: _, ...UNSCHEDULED } = JOB;
-const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-04', vessels: [], allowShrink: false };
-const BACKFILL: Backfill = {
-  backfillVersion: 1,
-  id: backfillId(REQUEST),
-  ...REQUEST,
-  paused: false,
-  createdAt: '2026-01-10T00:00:00.000Z',
-};
-
 test('the same command makes the same backfill, another one another', () => {
   expect(backfillId(REQUEST)).toBe('measurements-2025-03-01-2025-03-04');
   const some = { ...REQUEST, vessels: ['IMO9000002', 'IMO9000001'] };
@@ -49,15 +40,8 @@ describe.skipIf(server === undefined)('a backfill', () => {
   test('queues what is open, oldest first, and is covered when all is done', async () => {
     await bench.finish(dayOf(VESSELS[0]!, '2025-03-02'));
     const driver = createBackfillDriver(bench.planning, BACKFILL, JOB);
-    expect(await driver.step(never)).toEqual({
-      due: 6,
-      done: 1,
-      failed: 0,
-      queued: 5,
-      left: 0,
-      finished: false,
-      troubles: [],
-    });
+    const counts = { due: 6, done: 1, failed: 0, queued: 5, left: 0 };
+    expect(await driver.step(never)).toEqual({ ...counts, finished: false, troubles: [] });
     expect((await bench.waiting())[0]).toContain('2025-03-01');
     await bench.workOff();
     expect(await driver.step(never)).toMatchObject({ due: 6, done: 6, queued: 0, finished: true });
@@ -176,14 +160,8 @@ describe.skipIf(server === undefined)('a backfill', () => {
   function follow(signal = never) {
     const said: string[] = [];
     const view = { show() {}, print: (text: string) => void said.push(text), end() {} };
-    const ended = followBackfill({
-      planning: bench.planning,
-      backfill: BACKFILL,
-      job: JOB,
-      view,
-      intervalMs: 1_000,
-      signal,
-    });
+    const { planning } = bench;
+    const ended = followBackfill({ planning, backfill: BACKFILL, job: JOB, view, intervalMs: 1_000, signal });
     ended.catch(() => {});
     return { said, ended };
   }

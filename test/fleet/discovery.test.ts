@@ -12,20 +12,21 @@ import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { queueRedisForTests } from '../helpers/redis.ts';
 import { OTHER_VESSEL, QUICK_LIMITS, startTestService, type TestService, VESSEL } from '../helpers/run.ts';
 import { clientOf } from '../source/fetch/listener.ts';
-import { JOB, openPlanningBench, type PlanningBench, withoutLookBacks } from './planning-bench.ts';
+import {
+  JOB,
+  openPlanningBench,
+  type PlanningBench,
+  REQUEST,
+  BACKFILL as THREE_DAYS,
+  withoutLookBacks,
+} from './planning-bench.ts';
 
 const { server, redis } = await queueRedisForTests();
 const never = new AbortController().signal;
 const DISCOVERED: Job = { ...JOB, vessels: { discover: 'flat/*/*' } };
 const { schedule: _, ...UNSCHEDULED } = DISCOVERED;
-const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-03', vessels: [], allowShrink: false };
-const BACKFILL: Backfill = {
-  backfillVersion: 1,
-  id: backfillId(REQUEST),
-  ...REQUEST,
-  paused: false,
-  createdAt: '2026-01-10T00:00:00.000Z',
-};
+const TWO_DAYS = { ...REQUEST, to: '2025-03-03' };
+const BACKFILL: Backfill = { ...THREE_DAYS, ...TWO_DAYS, id: backfillId(TWO_DAYS) };
 const NOTHING: readonly (readonly [string, Fault])[] = [
   ['404', { kind: 'status', status: 404 }],
   ['an empty list', { kind: 'garbage', body: '[]', contentType: 'application/json' }],

@@ -8,6 +8,7 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler, type SchedulerOptions } from '../../src/fleet/scheduler.ts';
+import { type Backfill, backfillId } from '../../src/lake/backfills.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { createScheduleState, type ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -27,6 +28,18 @@ export const JOB: Job = {
   verify: 'exact',
   schedule: { cron: '15 6 * * *', timezone: 'UTC', settleMs: 6 * 3_600_000 },
   reconcile: { cron: '45 7 * * *', timezone: 'UTC', lookbackDays: 5 },
+};
+
+export const REQUEST = {
+  job: JOB.name,
+  from: '2025-03-01',
+  to: '2025-03-04',
+  vessels: [],
+  allowShrink: false,
+};
+export const BACKFILL: Backfill = {
+  ...{ backfillVersion: 1, id: backfillId(REQUEST), ...REQUEST },
+  ...{ paused: false, createdAt: '2026-01-09T00:00:00.000Z' },
 };
 
 /** Every look-back of JOB counts as done: they have tests of their own, on a real service. */

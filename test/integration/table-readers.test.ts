@@ -86,19 +86,18 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
   });
 
   const source = (job: string) => s3Table(s3!, `${bucket.bucket}/lake/${job}`);
+  const ask = (sql: string, reader: DeltaReader = 'delta-kernel', version?: number, job = 'measurements') =>
+    clickHouse!.tableRows(source(job), sql, { reader, ...(version !== undefined && { version }) });
   const table = (entriesMs = TABLE_RETENTION.entriesMs): Promise<Table> => {
     const retention = { ...TABLE_RETENTION, checkpointVersions: 1, entriesMs };
     return openTable({ store, clock: systemClock, log: silentLog, prefix: 'measurements/', retention });
   };
-  const env = () => ({
-    LAKE_LAYOUT: 'delta',
-    ...awsEnv(s3!),
-  });
   async function exportDays(
     args: NonNullable<RunExportOptions['args']>,
     jobs: NonNullable<RunExportOptions['jobs']> = { measurements: JOB },
   ): Promise<void> {
-    await mustExport({ service, lakeUrl: `s3://${bucket.bucket}/lake`, jobs, env: env(), args });
+    const env = { LAKE_LAYOUT: 'delta', ...awsEnv(s3!) };
+    await mustExport({ service, lakeUrl: `s3://${bucket.bucket}/lake`, jobs, env, args });
   }
 
   /** By the receipts and by DuckDB over the objects that they name, file by file. */
@@ -136,24 +135,15 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     const truth = await trueTotals();
     const { version } = await table();
     expected.set(version, truth);
-    for (const reader of READERS) {
-      expectSame(
-        totalsOf(await clickHouse!.tableRows(source('measurements'), TOTALS, { reader })),
-        truth,
-        `${reader}, ${version}`,
-      );
-    }
+    for (const reader of READERS)
+      expectSame(totalsOf(await ask(TOTALS, reader)), truth, `${reader}, ${version}`);
   }
 
   /** Delta-kernel reads each remembered version from `from` on as it was. */
   async function checkOlder(from: number): Promise<void> {
     for (const [version, truth] of expected) {
       if (version < from) continue;
-      const rows = await clickHouse!.tableRows(source('measurements'), TOTALS, {
-        reader: 'delta-kernel',
-        version,
-      });
-      expectSame(totalsOf(rows), truth, `version ${version}`);
+      expectSame(totalsOf(await ask(TOTALS, 'delta-kernel', version)), truth, `version ${version}`);
     }
   }
 
@@ -182,22 +172,13 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
   });
 
   test('bounds skip no row that is asked for', async () => {
-    const [[micros]] = (await clickHouse!.tableRows(
-      source('measurements'),
-      'SELECT toUnixTimestamp64Micro(max(timestamp)) FROM TABLE',
-      { reader: 'delta-kernel' },
-    )) as [[string]];
+    const sql = 'SELECT toUnixTimestamp64Micro(max(timestamp)) FROM TABLE';
+    const [[micros]] = (await ask(sql)) as [[string]];
     const { version } = await table();
     const rows = Object.values(expected.get(version)!).reduce((sum, day) => sum + day.rows, 0);
     for (const reader of READERS) {
       const count = async (where: string) =>
-        Number(
-          (
-            await clickHouse!.tableRows(source('measurements'), `SELECT count() FROM TABLE WHERE ${where}`, {
-              reader,
-            })
-          )[0]![0],
-        );
+        Number((await ask(`SELECT count() FROM TABLE WHERE ${where}`, reader))[0]![0]);
       // The last reading of all, to the microsecond; zero of either sign; the largest double.
       expect(await count(`timestamp >= fromUnixTimestamp64Micro(${micros})`), reader).toBeGreaterThan(0);
       expect(await count(`timestamp > fromUnixTimestamp64Micro(${micros})`), reader).toBe(0);
@@ -206,11 +187,8 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
       expect(await count('double_value >= 1e300'), reader).toBe(1);
     }
     // Its own reader finds no row by a partition, whoever wrote the table.
-    const [[found]] = (await clickHouse!.tableRows(
-      source('measurements'),
-      `SELECT count() FROM TABLE WHERE vessel = '${OTHER_VESSEL}' AND date = '${DATE}'`,
-      { reader: 'delta-kernel' },
-    )) as [[string]];
+    const ofDay = `SELECT count() FROM TABLE WHERE vessel = '${OTHER_VESSEL}' AND date = '${DATE}'`;
+    const [[found]] = (await ask(ofDay)) as [[string]];
     expect(Number(found)).toBe(expected.get(version)![`${OTHER_VESSEL} ${DATE}`]!.rows);
   });
 
@@ -249,13 +227,9 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     await run(DATE, ['mean', 'count']);
     await run('2026-01-07', ['max', 'count', 'first_val']);
     // Its own reader refuses a log in which columns come.
-    const rows = await clickHouse!.tableRows(
-      source('daily'),
-      `SELECT toString(date), sum(count) > 0, count(mean) > 0, count(max) > 0, count(first_val) > 0
-       FROM TABLE GROUP BY date ORDER BY date`,
-      { reader: 'delta-kernel' },
-    );
-    expect(rows).toEqual([
+    const sql = `SELECT toString(date), sum(count) > 0, count(mean) > 0, count(max) > 0, count(first_val) > 0
+       FROM TABLE GROUP BY date ORDER BY date`;
+    expect(await ask(sql, 'delta-kernel', undefined, 'daily')).toEqual([
       [DATE, 1, 1, 0, 0],
       ['2026-01-07', 1, 0, 1, 1],
     ]);

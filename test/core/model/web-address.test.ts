@@ -95,6 +95,9 @@ test.each(['HTTP://reader:hush-hush@api.example.com', 'http:\\\\reader:hush-hush
 
 test.each([
   ['https://hush@host', 'https://***@host'],
+  ['redis://user:secret@host:6379/0', 'redis://user:***@host:6379/0'],
+  ['redis://:sec/r@et@host', 'redis://:***@host'],
+  ['rediss://host:6379', 'rediss://host:6379'],
   ['http:\\\\user:hu@sh@host/path', 'http:\\\\user:***@host/path'],
   ['user:hush@host', 'user:***@host'],
   ['reader@example.com', 'reader@example.com'],

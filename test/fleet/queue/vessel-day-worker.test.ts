@@ -62,6 +62,22 @@ describe.skipIf(server === undefined)('a worker', () => {
     return { perform, succeeded: promise };
   }
 
+  /** Begins, and ends when it is told to. */
+  function endless() {
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const { promise: aborted, resolve: abort } = Promise.withResolvers<unknown>();
+    const perform = (_day: QueuedDay, signal: AbortSignal) => {
+      resolve();
+      return new Promise<never>((_, reject) =>
+        signal.addEventListener('abort', () => {
+          abort(signal.reason);
+          reject(signal.reason);
+        }),
+      );
+    };
+    return { begun, aborted, perform };
+  }
+
   const inFailedSet = () => expect.poll(() => queue.deadLetters());
 
   test('takes nightly vessel-days before those of a backfill, and leaves nothing of them', async () => {
@@ -149,15 +165,10 @@ describe.skipIf(server === undefined)('a worker', () => {
   test.each(['at once', 'while it waits for more'])(
     'stopping hands vessel-days back, at no cost: %s',
     async (when) => {
-      const begun = Promise.withResolvers<void>();
+      const { begun, perform } = endless();
       await queue.add([DAY]);
-      const worker = startWorker({
-        perform: (_day, signal) => {
-          begun.resolve();
-          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-        },
-      });
-      await begun.promise;
+      const worker = startWorker({ perform });
+      await begun;
       // It has room for another one, and blocks on the queue for it: what is handed back would be given to it.
       if (when !== 'at once') await expect.poll(blockedClients).toBeGreaterThan(0);
       expect(worker.active).toBe(1);
@@ -302,24 +313,18 @@ describe.skipIf(server === undefined)('a worker', () => {
   });
 
   test('a worker that stops hands back who waits for a lone turn', async () => {
-    const other = Promise.withResolvers<void>();
     await queue.add([DAY]);
     await takeAndDie();
     await take();
     await queue.add([{ ...DAY, date: '2026-01-04' }]);
     const begun: string[] = [];
-    const otherBegun = Promise.withResolvers<void>();
-    const worker = startWorker({
-      concurrency: 2,
-      timings: QUICK,
-      perform: ({ date }, signal) => {
-        begun.push(date);
-        otherBegun.resolve();
-        signal.addEventListener('abort', () => other.reject(signal.reason));
-        return other.promise;
-      },
-    });
-    await otherBegun.promise;
+    const other = endless();
+    const perform: WorkerOptions['perform'] = (day, signal) => {
+      begun.push(day.date);
+      return other.perform(day, signal);
+    };
+    const worker = startWorker({ perform, concurrency: 2, timings: QUICK });
+    await other.begun;
     await endLock();
     await expect.poll(() => worker.active).toBe(2);
     await worker.stop();
@@ -345,24 +350,12 @@ describe.skipIf(server === undefined)('a worker', () => {
   });
 
   test('a lost lock aborts the loser, which changes nothing of the job', async () => {
-    const begun = Promise.withResolvers<void>();
-    const aborted = Promise.withResolvers<unknown>();
+    const { begun, aborted, perform } = endless();
     await queue.add([DAY]);
-    startWorker({
-      timings: { lockMs: 200, stalledCheckMs: 60_000 },
-      perform: (_day, signal) => {
-        begun.resolve();
-        return new Promise((_, reject) =>
-          signal.addEventListener('abort', () => {
-            aborted.resolve(signal.reason);
-            reject(signal.reason);
-          }),
-        );
-      },
-    });
-    await begun.promise;
+    startWorker({ perform, timings: { lockMs: 200, stalledCheckMs: 60_000 } });
+    await begun;
     await redis.set(`${prefix}:vessel-days:${ID}:lock`, 'someone else');
-    expect(String(await aborted.promise)).toContain('lock');
+    expect(String(await aborted)).toContain('lock');
     expect(troubles).toEqual([]);
     expect(await redis.get(`${prefix}:vessel-days:${ID}:lock`)).toBe('someone else');
     expect(await queue.depth()).toMatchObject({ active: 1, failed: 0 });
