@@ -31,14 +31,12 @@ const hasRedis = canStartOwnRedis();
 const smallDisk = await mountSmallDisk();
 
 type Env = Readonly<Record<string, string>>;
-interface Broken {
-  readonly name: string;
+interface Setup {
   readonly env?: Env;
   readonly jobs?: Readonly<Record<string, JobFile>>;
   readonly clock?: Clock;
   readonly faults?: FaultPort;
-  /** What is not as it should be: `subject/check`, its code, and words of its message. */
-  readonly found: readonly [place: string, code: string, words: RegExp];
+  /** As what it is told; default: failed. */
   readonly state?: 'warning';
 }
 
@@ -74,7 +72,7 @@ afterAll(async () => {
 });
 
 /** Run it, hold what it prints against its schema, and say what is not ok. */
-async function check({ env = {}, jobs = { first: GOOD }, clock, faults }: Omit<Broken, 'name' | 'found'>) {
+async function check({ env = {}, jobs = { first: GOOD }, clock, faults }: Setup) {
   service.faults = faults;
   const place = { service, lakeUrl: pathToFileURL(join(folder.path, 'lake')).href, jobs, env };
   const ran = await commandRun(place, (context) =>
@@ -93,14 +91,11 @@ async function check({ env = {}, jobs = { first: GOOD }, clock, faults }: Omit<B
   return { code: ran.code, checks: printed.checks, failed: not('failed'), warnings: not('warning') };
 }
 
-async function expectNamed({ found, state, name, ...setup }: Broken): Promise<void> {
-  const [place, code, words] = found;
+/** What is not as it should be, by `subject/check code`, and words of its message. */
+async function expectNamed(found: string, words: RegExp, { state, ...setup }: Setup) {
   const { failed, warnings, ...ran } = await check(setup);
   const [of, others] = state === 'warning' ? [warnings, failed] : [failed, []];
-  expect(
-    of.map((one) => ({ place: `${one.subject}/${one.check}`, code: one.code })),
-    name,
-  ).toEqual([{ place, code }]);
+  expect(of.map((one) => `${one.subject}/${one.check} ${one.code}`)).toEqual([found]);
   expect(of[0]!.message).toMatch(words);
   expect(others).toEqual([]);
   expect(ran.code).toBe(state === 'warning' ? 0 : 1);
@@ -131,141 +126,135 @@ test('the provider at which people sign in is asked what it can; one that is non
     message: expect.stringContaining('http://localhost:9464/api/session/provider/return'),
   });
   provider.instead = (_request, response) => void response.writeHead(404).end();
-  await expectNamed({ name: 'none', env, found: ['page/provider', 'provider-wrong', /status 404/] });
+  await expectNamed('page/provider provider-wrong', /status 404/, { env });
   provider.instead = (request) => void request.socket.destroy();
-  const found = ['page/provider', 'provider-unreachable', /check WEB_OIDC_ISSUER/] as const;
-  await expectNamed({ name: 'away', env, found });
+  await expectNamed('page/provider provider-unreachable', /check WEB_OIDC_ISSUER/, { env });
   provider.instead = () => {};
-  await expectNamed({
-    name: 'silent',
-    env,
-    clock: hasty,
-    found: ['page/provider', 'no-answer', /within 5 s/],
-  });
+  await expectNamed('page/provider no-answer', /within 5 s/, { env, clock: hasty });
 });
 
 const NOT_THERE = 'no-such-host.invalid';
-const SIMPLE: readonly Broken[] = [
-  {
-    name: 'a wrong secret',
-    env: { QUERY_CLIENT_SECRET: 'hush-hush' },
-    found: ['service/token', 'credentials-refused', /check QUERY_CLIENT_ID, QUERY_CLIENT_SECRET/],
-  },
-  {
-    name: 'an unresolvable name',
-    env: { QUERY_BASE_URL: `https://${NOT_THERE}/fleet`, QUERY_AUTH_URL: `https://${NOT_THERE}` },
-    found: ['service/name', 'host-unknown', /no-such-host\.invalid.*check QUERY_BASE_URL and QUERY_AUTH_URL/],
-  },
-  {
-    name: 'an old version of the API that ends within six months',
-    env: { QUERY_API_VERSION: '2025-10-31' },
-    faults: () => ({ kind: 'date', value: new Date('2026-10-01T12:00:00Z').toUTCString() }),
-    clock: at('2026-10-01'),
-    found: ['service/api-version', 'version-ends', /2027-03-10: set QUERY_API_VERSION=2026-09-10/],
-    state: 'warning',
-  },
-  {
-    name: 'another version in the answer',
-    faults: ({ family }) =>
-      family === 'metadata' ? { kind: 'api-version', value: '2025-10-31' } : undefined,
-    found: ['service/api-version', 'wrong-api-version', /requested API version 2026-09-10/],
-  },
-  {
-    name: 'a clock that is off',
-    clock: { ...systemClock, nowMs: () => Date.now() - 3 * 3_600_000 },
-    found: ['service/clock', 'clock-skew', /180 min behind the service's .*NTP/],
-  },
-  {
-    name: 'a service that hangs',
-    faults: ({ family }) => (family === 'metadata' ? { kind: 'stall', at: 'headers' } : undefined),
-    clock: hasty,
-    found: ['service/metadata', 'headers-timeout', /no answer within 5 s/],
-  },
-  {
-    name: 'a token endpoint that is ill',
-    faults: ({ family }) => (family === 'token' ? { kind: 'status', status: 503 } : undefined),
-    found: ['service/token', 'server-error', /access token.*503/],
-  },
-  {
-    name: 'a read-only folder',
-    env: { LAKE_URL: 'file:///sys/vessel-export-lake' },
-    found: ['lake/put', 'no-permission', /permission denied.*set LAKE_URL to another one/],
-  },
-  {
-    name: 'an S3 endpoint that does not exist',
-    env: {
-      LAKE_URL: 's3://vessels/lake',
-      AWS_ENDPOINT_URL_S3: `http://${NOT_THERE}`,
-      AWS_ACCESS_KEY_ID: 'k',
-      AWS_SECRET_ACCESS_KEY: 'hush-hush',
+const SIMPLE: Readonly<Record<string, Parameters<typeof expectNamed>>> = {
+  'a wrong secret': [
+    'service/token credentials-refused',
+    /check QUERY_CLIENT_ID, QUERY_CLIENT_SECRET/,
+    { env: { QUERY_CLIENT_SECRET: 'hush-hush' } },
+  ],
+  'an unresolvable name': [
+    'service/name host-unknown',
+    /no-such-host\.invalid.*check QUERY_BASE_URL and QUERY_AUTH_URL/,
+    { env: { QUERY_BASE_URL: `https://${NOT_THERE}/fleet`, QUERY_AUTH_URL: `https://${NOT_THERE}` } },
+  ],
+  'an old version of the API that ends within six months': [
+    'service/api-version version-ends',
+    /2027-03-10: set QUERY_API_VERSION=2026-09-10/,
+    {
+      env: { QUERY_API_VERSION: '2025-10-31' },
+      faults: () => ({ kind: 'date', value: new Date('2026-10-01T12:00:00Z').toUTCString() }),
+      clock: at('2026-10-01'),
+      state: 'warning',
     },
-    found: ['lake/list', 's3-unavailable', /no-such-host\.invalid/],
-  },
-  {
-    name: 'an S3 setting that cannot be used',
-    env: { LAKE_URL: 's3://vessels/lake', AWS_ENDPOINT_URL_S3: 'storage' },
-    found: ['lake/list', 'aws-endpoint', /AWS_ENDPOINT_URL_S3 is "storage"/],
-  },
-  {
-    name: 'a folder for temporary files that is not there',
-    env: { TEMP_DIR: '/nowhere/at/all' },
-    found: ['settings/temp-folder', 'temp-folder', /'\/nowhere\/at\/all'.*set TEMP_DIR/],
-  },
-  {
-    name: 'a typing error in a job file',
-    jobs: { first: GOOD, second: { ...GOOD, verfy: 'off' } },
-    found: ['settings/settings', 'configuration', /second\.yaml.*unknown key 'verfy'.*did you mean 'verify'/],
-  },
-  {
-    name: 'a typing error in an expression',
-    jobs: { first: GOOD, second: { ...GOOD, select: ['flat/{vessel}/Shaft Powr'] } },
-    found: [
-      'jobs/second',
-      'nothing-selected',
-      /selects nothing of IMO9321483; did you mean 'Shaft Power'\?.*second\.yaml/,
-    ],
-  },
-  {
-    name: 'a vessel that the service does not know',
-    jobs: { first: GOOD, second: { ...GOOD, vessels: [VESSEL, 'IMO1234567'] } },
-    found: ['jobs/second', 'nothing-selected', /selects nothing of IMO1234567;/],
-  },
-  {
-    name: 'a discovery that finds nothing',
-    jobs: { first: GOOD, second: { ...GOOD, vessels: { discover: 'flat/IMO77*/*' } } },
-    found: ['jobs/second', 'no-vessels', /no vessel was discovered/],
-  },
-  {
-    name: 'a missing setting',
-    env: { QUERY_CLIENT_ID: '' },
-    found: ['settings/settings', 'configuration', /QUERY_CLIENT_ID: not set/],
-  },
-];
+  ],
+  'another version in the answer': [
+    'service/api-version wrong-api-version',
+    /requested API version 2026-09-10/,
+    {
+      faults: ({ family }) =>
+        family === 'metadata' ? { kind: 'api-version', value: '2025-10-31' } : undefined,
+    },
+  ],
+  'a clock that is off': [
+    'service/clock clock-skew',
+    /180 min behind the service's .*NTP/,
+    { clock: { ...systemClock, nowMs: () => Date.now() - 3 * 3_600_000 } },
+  ],
+  'a service that hangs': [
+    'service/metadata headers-timeout',
+    /no answer within 5 s/,
+    {
+      faults: ({ family }) => (family === 'metadata' ? { kind: 'stall', at: 'headers' } : undefined),
+      clock: hasty,
+    },
+  ],
+  'a token endpoint that is ill': [
+    'service/token server-error',
+    /access token.*503/,
+    { faults: ({ family }) => (family === 'token' ? { kind: 'status', status: 503 } : undefined) },
+  ],
+  'a read-only folder': [
+    'lake/put no-permission',
+    /permission denied.*set LAKE_URL to another one/,
+    { env: { LAKE_URL: 'file:///sys/vessel-export-lake' } },
+  ],
+  'an S3 endpoint that does not exist': [
+    'lake/list s3-unavailable',
+    /no-such-host\.invalid/,
+    {
+      env: {
+        LAKE_URL: 's3://vessels/lake',
+        AWS_ENDPOINT_URL_S3: `http://${NOT_THERE}`,
+        AWS_ACCESS_KEY_ID: 'k',
+        AWS_SECRET_ACCESS_KEY: 'hush-hush',
+      },
+    },
+  ],
+  'an S3 setting that cannot be used': [
+    'lake/list aws-endpoint',
+    /AWS_ENDPOINT_URL_S3 is "storage"/,
+    { env: { LAKE_URL: 's3://vessels/lake', AWS_ENDPOINT_URL_S3: 'storage' } },
+  ],
+  'a folder for temporary files that is not there': [
+    'settings/temp-folder temp-folder',
+    /'\/nowhere\/at\/all'.*set TEMP_DIR/,
+    { env: { TEMP_DIR: '/nowhere/at/all' } },
+  ],
+  'a typing error in a job file': [
+    'settings/settings configuration',
+    /second\.yaml.*unknown key 'verfy'.*did you mean 'verify'/,
+    { jobs: { first: GOOD, second: { ...GOOD, verfy: 'off' } } },
+  ],
+  'a typing error in an expression': [
+    'jobs/second nothing-selected',
+    /selects nothing of IMO9321483; did you mean 'Shaft Power'\?.*second\.yaml/,
+    { jobs: { first: GOOD, second: { ...GOOD, select: ['flat/{vessel}/Shaft Powr'] } } },
+  ],
+  'a vessel that the service does not know': [
+    'jobs/second nothing-selected',
+    /selects nothing of IMO1234567;/,
+    { jobs: { first: GOOD, second: { ...GOOD, vessels: [VESSEL, 'IMO1234567'] } } },
+  ],
+  'a discovery that finds nothing': [
+    'jobs/second no-vessels',
+    /no vessel was discovered/,
+    { jobs: { first: GOOD, second: { ...GOOD, vessels: { discover: 'flat/IMO77*/*' } } } },
+  ],
+  'a missing setting': [
+    'settings/settings configuration',
+    /QUERY_CLIENT_ID: not set/,
+    { env: { QUERY_CLIENT_ID: '' } },
+  ],
+};
 
-test.for(SIMPLE)('$name is named', expectNamed);
+test.for(Object.entries(SIMPLE))('%s is named', ([, broken]) => expectNamed(...broken));
 
 test('a wrong tenant, and a wrong path of the token endpoint', async () => {
-  await expectNamed({
-    name: 'tenant',
+  await expectNamed('service/metadata not-found', /QUERY_BASE_URL.*is 'fleat' the tenant\?/, {
     env: { QUERY_BASE_URL: service.baseUrl.replace(/fleet$/, 'fleat') },
-    found: ['service/metadata', 'not-found', /QUERY_BASE_URL.*is 'fleat' the tenant\?/],
   });
-  await expectNamed({
-    name: 'token endpoint',
-    env: { QUERY_AUTH_URL: `${service.authUrl}/wrong` },
-    found: ['service/token', 'token-endpoint-wrong', /answered 404, expected 200; check QUERY_AUTH_URL/],
-  });
+  await expectNamed(
+    'service/token token-endpoint-wrong',
+    /answered 404, expected 200; check QUERY_AUTH_URL/,
+    { env: { QUERY_AUTH_URL: `${service.authUrl}/wrong` } },
+  );
 });
 
 test('a version of the API that is gone', async () => {
   const { baseUrl, authUrl, clientId, clientSecret } = oldService;
-  await expectNamed({
-    name: 'gone',
+  await expectNamed('service/api-version bad-request', /was deactivated after 2027-03-10/, {
     env: {
       ...{ QUERY_BASE_URL: baseUrl, QUERY_AUTH_URL: authUrl, QUERY_CLIENT_ID: clientId },
       ...{ QUERY_CLIENT_SECRET: clientSecret, QUERY_API_VERSION: '2025-10-31' },
     },
-    found: ['service/api-version', 'bad-request', /was deactivated after 2027-03-10/],
   });
 });
 
@@ -282,34 +271,26 @@ const addresses = (origin: string): Env => ({
 });
 
 test('a closed port, and one that never answers', async () => {
-  await expectNamed({
-    name: 'closed',
+  await expectNamed('service/connection service-unreachable', /ECONNREFUSED.*check QUERY_BASE_URL/, {
     env: addresses(`http://127.0.0.1:${await refusingPort()}`),
-    found: ['service/connection', 'service-unreachable', /ECONNREFUSED.*check QUERY_BASE_URL/],
   });
   const silent = await listening(createServer((socket) => void ends.push(() => socket.destroy())));
   await Promise.all([
-    expectNamed({
-      name: 'silent',
+    expectNamed('service/token headers-timeout', /access token.*no answer within 5 s/, {
       env: addresses(`http://127.0.0.1:${silent}`),
       clock: hasty,
-      found: ['service/token', 'headers-timeout', /access token.*no answer within 5 s/],
     }),
-    expectNamed({
-      name: 'silent TLS',
+    expectNamed('service/tls tls-failed', /no answer within 5 s.*https/, {
       env: addresses(`https://127.0.0.1:${silent}`),
       clock: hasty,
-      found: ['service/tls', 'tls-failed', /no answer within 5 s.*https/],
     }),
   ]);
 });
 
 test('a certificate that nobody has signed, and one that has expired', async () => {
   const selfSigned = await listening(createTlsServer(SELF_SIGNED));
-  await expectNamed({
-    name: 'self-signed',
+  await expectNamed('service/tls certificate-refused', /SELF_SIGNED.*NODE_EXTRA_CA_CERTS/, {
     env: addresses(`https://127.0.0.1:${selfSigned}`),
-    found: ['service/tls', 'certificate-refused', /SELF_SIGNED.*NODE_EXTRA_CA_CERTS/],
   });
   const expired = await listening(createTlsServer(EXPIRED));
   const authority = join(folder.path, 'expired.pem');
@@ -332,10 +313,8 @@ test('a certificate that nobody has signed, and one that has expired', async () 
 test('a file in the place of the lake', async () => {
   const path = join(folder.path, 'a-file');
   await writeFile(path, '');
-  await expectNamed({
-    name: 'file',
+  await expectNamed('lake/put key-conflict', /a file exists in place of a folder/, {
     env: { LAKE_URL: pathToFileURL(path).href },
-    found: ['lake/put', 'key-conflict', /a file exists in place of a folder/],
   });
 });
 
@@ -343,51 +322,29 @@ test.skipIf(smallDisk === undefined)('a disk that is full, or nearly', async () 
   const lake = join(smallDisk!.path, 'lake');
   await mkdir(lake);
   const env = { LAKE_URL: pathToFileURL(lake).href };
-  await expectNamed({
-    name: 'nearly',
-    env,
-    found: ['lake/put', 'little-room', /only 0\.0 GB left/],
-    state: 'warning',
-  });
+  await expectNamed('lake/put little-room', /only 0\.0 GB left/, { env, state: 'warning' });
   await writeFile(join(smallDisk!.path, 'fill'), Buffer.alloc(2 << 20)).catch(() => {});
-  await expectNamed({ name: 'full', env, found: ['lake/put', 'disk-full', /Free space there/] });
+  await expectNamed('lake/put disk-full', /Free space there/, { env });
 });
 
 test.skipIf(!hasRedis)('a Redis that evicts, is full, refuses the password, or is not there', async () => {
   const settings = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
   await using redis = await startOwnRedis(settings);
   const env = { REDIS_URL: redis.url };
-  await expectNamed({
-    name: 'evicts',
-    env,
-    found: ['redis/eviction', 'evicts', /allkeys-lru.*set maxmemory-policy noeviction/],
-  });
+  await expectNamed('redis/eviction evicts', /allkeys-lru.*set maxmemory-policy noeviction/, { env });
   await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-  await expectNamed({
-    name: 'may evict',
-    env,
-    found: ['redis/eviction', 'may-evict', /allkeys-lru/],
-    state: 'warning',
-  });
+  await expectNamed('redis/eviction may-evict', /allkeys-lru/, { env, state: 'warning' });
   await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
   await redis.command('CONFIG', 'SET', 'maxmemory', '600kb');
-  await expectNamed({ name: 'full', env, found: ['redis/memory', 'memory-full', /raise maxmemory/] });
+  await expectNamed('redis/memory memory-full', /raise maxmemory/, { env });
   const refused: Env = { REDIS_URL: redis.url, REDIS_PASSWORD: 'hush-hush' };
   await redis.command('CONFIG', 'SET', 'requirepass', 'another');
-  await expectNamed({
-    name: 'refused',
-    env: refused,
-    found: ['redis/connection', 'redis-refused', /check REDIS_URL and REDIS_PASSWORD/],
-  });
+  await expectNamed('redis/connection redis-refused', /check REDIS_URL and REDIS_PASSWORD/, { env: refused });
 });
 
 test.skipIf(!hasRedis)('a Redis whose port is closed', async () => {
   const env = { REDIS_URL: `redis://127.0.0.1:${await refusingPort()}` };
-  await expectNamed({
-    name: 'closed',
-    env,
-    found: ['redis/connection', 'redis-unreachable', /ECONNREFUSED/],
-  });
+  await expectNamed('redis/connection redis-unreachable', /ECONNREFUSED/, { env });
 });
 
 test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', async () => {
@@ -398,16 +355,12 @@ test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', asy
   const good = lake(bucket!.bucket);
   const { failed } = await check({ env: good });
   expect(failed).toEqual([]);
-  await expectNamed({
-    name: 'bucket',
+  await expectNamed('lake/list no-bucket', /Create the bucket, or correct LAKE_URL/, {
     env: lake('vessel-export-no-such'),
-    found: ['lake/list', 'no-bucket', /Create the bucket, or correct LAKE_URL/],
   });
   const stranger = lake(bucket!.bucket, { AWS_SECRET_ACCESS_KEY: 'hush-hush-hush' });
-  await expectNamed({
-    name: 'key',
+  await expectNamed('lake/list bad-credentials', /Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY/, {
     env: stranger,
-    found: ['lake/list', 'bad-credentials', /Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY/],
   });
   await using proxy = await startFaultProxy(endpoint, async ({ method, headers }) =>
     method === 'PUT' && headers['if-none-match'] !== undefined ? 200 : undefined,
@@ -418,12 +371,7 @@ test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', asy
     { check: 'conditional-put', message: expect.stringContaining('If-None-Match') },
   ]);
   proxy.always = () => ({ kind: 'hang' });
-  await expectNamed({
-    name: 'hangs',
-    env: through,
-    clock: hasty,
-    found: ['lake/list', 'no-answer', /no answer within 5 s/],
-  });
+  await expectNamed('lake/list no-answer', /no answer within 5 s/, { env: through, clock: hasty });
   const statement = {
     Effect: 'Deny',
     Principal: '*',
@@ -434,7 +382,7 @@ test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', asy
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
   await client.send(new PutBucketPolicyCommand({ Bucket: bucket!.bucket, Policy }));
   client.destroy();
-  await expectNamed({ name: 'policy', env: good, found: ['lake/put', 'no-permission', /s3:PutObject/] });
+  await expectNamed('lake/put no-permission', /s3:PutObject/, { env: good });
 });
 
 test.skipIf(s3 === undefined)('a store that lacks conditions on completing uploads', async () => {
@@ -448,19 +396,11 @@ test.skipIf(s3 === undefined)('a store that lacks conditions on completing uploa
       ? 501
       : undefined;
   });
-  const { failed, warnings } = await check({
-    env: {
-      ...{ LAKE_URL: `s3://${own.bucket}`, ...awsEnv({ ...s3!, endpoint: proxy.endpoint }) },
-    },
-  });
+  const env = { LAKE_URL: `s3://${own.bucket}`, ...awsEnv({ ...s3!, endpoint: proxy.endpoint }) };
+  const { failed, warnings } = await check({ env });
   expect(failed).toEqual([]);
   expect(warnings.map(({ check }) => check)).toEqual(['conditional-replace', 'conditional-complete']);
-  const left = await check({
-    env: {
-      LAKE_URL: `s3://${own.bucket}`,
-      ...awsEnv(s3!),
-    },
-  });
+  const left = await check({ env: { LAKE_URL: `s3://${own.bucket}`, ...awsEnv(s3!) } });
   expect(left.failed).toEqual([]);
   // Nothing is left: an empty bucket can be dropped.
   await own.drop();
