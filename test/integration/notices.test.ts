@@ -111,6 +111,19 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await bench.look();
   }
 
+  /** A job that looks back, once its night is published. */
+  async function startLookingBack(): Promise<void> {
+    await reopen(LOOKING_BACK);
+    bench.work();
+    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
+    await published();
+    await bench.idle();
+  }
+  const reopen = async (...args: Parameters<typeof open>) => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open(...args);
+  };
+
   test.for<[what: string, fault: Fault, families?: string[]]>([
     ['5xx', { kind: 'status', status: 500 }],
     ['counts that disagree', { kind: 'statistics-counts', offset: 1 }, ['statistics']],
@@ -126,12 +139,11 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of a defect of ours', async () => {
-    await bench[Symbol.asyncDispose]();
     let isBroken = true;
     const onStep = (step: string) => {
       if (isBroken && step === 'fetched') throw new TypeError('undefined is not a function');
     };
-    bench = await open(JOB, {}, { onStep });
+    await reopen(JOB, {}, { onStep });
     bench.work();
     await bench.look();
     await expectFailure('failed/measurements');
@@ -159,12 +171,11 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of statistics that always lack values', async () => {
-    await bench[Symbol.asyncDispose]();
     const aggregations = ['count', 'mean', 'min', 'max'];
     const select = ['flat/{vessel}/Shaft Power'];
     const more: JobFile = { dataset: 'statistics', select, window: '1h', aggregations, transport: 'json' };
     // An element a value: an answer that ends sooner looks whole. Those that confirm are shorter, and are left.
-    bench = await open({ ...JOB, ...more, since: NIGHT.date }, { QUERY_API_VERSION: '2025-10-31' });
+    await reopen({ ...JOB, ...more, since: NIGHT.date }, { QUERY_API_VERSION: '2025-10-31' });
     let longest = 0;
     const rewrite = (body: string) => {
       const values: unknown[] = JSON.parse(body);
@@ -250,11 +261,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of readings that the source has lost, which look-backs refuse, and that they are back', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open(LOOKING_BACK);
-    bench.work();
-    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
-    await published();
+    await startLookingBack();
     answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun refused/measurements']);
     await expectSilence(bench);
@@ -270,12 +277,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of look-backs that always fail, until one has ended', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open(LOOKING_BACK);
-    bench.work();
-    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
-    await published();
-    await bench.idle();
+    await startLookingBack();
     answer({ kind: 'status', status: 500 }, ['statistics']);
     bench.advance(Date.parse('2026-01-08T07:50:00Z') - bench.nowMs());
     const news: string[] = [];
@@ -293,12 +295,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of a published day that a look-back cannot compare, until the next one can', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open(LOOKING_BACK);
-    bench.work();
-    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
-    await published();
-    await bench.idle();
+    await startLookingBack();
     // By the day it counts other readings than by the hour.
     service.faults = ({ url }) =>
       url.includes('window=1d') ? { kind: 'statistics-counts', offset: 3 } : undefined;
@@ -309,12 +306,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of late data beyond the usual, until a look-back finds no more', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open(LOOKING_BACK);
-    bench.work();
-    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
-    await published();
-    await bench.idle();
+    await startLookingBack();
     const timestampMicros = dayRange(PUBLISHED.date).fromMicros + 3_600_000_000;
     service.overlay.addReadings(series[0]!, [{ timestampMicros, valueText: '4711' }]);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun late-data/measurements']);
@@ -339,11 +331,10 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of snapshots of metadata that have stopped, until they are taken again', async () => {
-    await bench[Symbol.asyncDispose]();
     await using empty = await newLake();
     const schedule = { cron: '0 6 * * *' };
     const job = { ...FEW_SERIES, dataset: 'metadata', schedule };
-    bench = await open(job, {}, {}, empty.dir);
+    await reopen(job, {}, {}, empty.dir);
     const taken = (date: string) =>
       expect.poll(() => bench.fleet.app.store.head(captureKey({ ...NIGHT, date }))).toBeDefined();
     let stop = bench.work();
@@ -373,8 +364,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
   });
 
   test('of a vessel that has left discovery, until it is named or taken to have left', async () => {
-    await bench[Symbol.asyncDispose]();
-    bench = await open({ ...JOB, vessels: { discover: 'flat/*/*' } });
+    await reopen({ ...JOB, vessels: { discover: 'flat/*/*' } });
     const { store } = bench.fleet.app;
     const days = ['2026-01-05', '2026-01-06'].map((date) => ({ ...NIGHT, date }));
     for (const day of days)

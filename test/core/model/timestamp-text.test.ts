@@ -41,15 +41,19 @@ describe('timestamps', () => {
 
   it('are read from bytes whatever was read before, or are left to who reads any text', () => {
     const near = fc.record({
-      micros: fc.integer({ min: Date.UTC(2026, 1, 27) * 1_000, max: Date.UTC(2026, 2, 2) * 1_000 }),
+      micros: fc.oneof(
+        fc.integer({ min: Date.UTC(2026, 1, 27) * 1_000, max: Date.UTC(2026, 2, 2) * 1_000 }),
+        anyMicros,
+      ),
       at: fc.nat(60),
-      byte: fc.constantFrom(0, ...Buffer.from('0123456789-T:.Z+')),
+      byte: fc.oneof(fc.constantFrom(0, ...Buffer.from('0123456789-T:.Z+')), fc.nat(255)),
     });
     const read = (reader: TimestampReader, text: string) => {
       const bytes = Buffer.from(text.padEnd(60), 'latin1');
       const ofMinute = reader.microsOfMinuteAt(bytes, new DataView(bytes.buffer, bytes.byteOffset, 60), 0);
       return ofMinute === OTHER_TIMESTAMP ? undefined : reader.minuteMicros + ofMinute;
     };
+    let count = 0;
     fc.assert(
       fc.property(fc.array(near, { maxLength: 20 }), (all) => {
         const reader = new TimestampReader();
@@ -59,34 +63,14 @@ describe('timestamps', () => {
             text.slice(0, at) + (at < text.length ? String.fromCharCode(byte) : '') + text.slice(at + 1);
           const found = read(reader, changed);
           expect(found).toBe(read(new TimestampReader(), changed));
-          if (found !== undefined) expect(found).toBe(timestampMicros(changed.slice(0, reader.end)));
+          if (found === undefined) continue;
+          count++;
+          expect(found).toBe(timestampMicros(changed.slice(0, reader.end)));
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 2000 },
     );
-  });
-
-  it('of one changed byte are read from bytes as from text, or left alone', () => {
-    const reader = new TimestampReader();
-    let read = 0;
-    const byte = fc.oneof(
-      fc.integer({ min: 0x20, max: 0x7e }),
-      fc.integer({ min: 0x2e, max: 0x3a }),
-      fc.nat(255),
-    );
-    fc.assert(
-      fc.property(anyMicros, fc.nat(27), byte, (micros, at, put) => {
-        const bytes = Buffer.from(`..${microsToIso(micros)}".`.padEnd(60));
-        bytes[2 + at] = put;
-        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        const ofMinute = reader.microsOfMinuteAt(bytes, view, 2);
-        if (ofMinute === OTHER_TIMESTAMP) return;
-        read++;
-        expect(reader.minuteMicros + ofMinute).toBe(timestampMicros(bytes.toString('latin1', 2, reader.end)));
-      }),
-      { numRuns: 20_000 },
-    );
-    expect(read).toBeGreaterThan(1_000);
+    expect(count).toBeGreaterThan(1_000);
   });
 
   it('of every day of the accepted years are those of the calendar', () => {

@@ -4,40 +4,26 @@ import type { SeriesRows } from '../../../src/core/model/index.ts';
 import { compareValues, isWindowValue } from '../../../src/core/proof/compare-values.ts';
 
 function rowsOf(more: Partial<SeriesRows>): SeriesRows {
-  return {
-    ...{
-      longs: 0,
-      doubles: 0,
-      jsons: 0,
-      min: undefined,
-      max: undefined,
-      sum: 0,
-      magnitude: 0,
-      first: [],
-      last: [],
-    },
-    ...more,
-  };
+  const none = { longs: 0, doubles: 0, jsons: 0, min: undefined, max: undefined, sum: 0, magnitude: 0 };
+  return { ...none, first: [], last: [], ...more };
 }
 
-const DOUBLES = rowsOf({
-  doubles: 3,
-  min: -1.5,
-  max: 2,
-  sum: 0.75,
-  magnitude: 3.75,
-  first: [2],
-  last: [0.25, -1.5],
-});
-const LONGS = rowsOf({
-  longs: 2,
-  min: 1n,
-  max: 9_007_199_254_740_993n,
-  sum: 9_007_199_254_740_994n,
-  magnitude: 9_007_199_254_740_994,
-  first: [1n],
-  last: [9_007_199_254_740_993n],
-});
+/** Of readings in the order of their time. */
+function rowsOfAll(values: readonly number[] | readonly bigint[]): SeriesRows {
+  const sorted = [...values].sort((a, b) => (a < b ? -1 : 1));
+  const longs = values.filter((value) => typeof value === 'bigint');
+  const doubles = values.map(Number);
+  return rowsOf({
+    ...{ longs: longs.length, doubles: values.length - longs.length },
+    ...{ min: sorted[0], max: sorted.at(-1), first: [values[0]!], last: [values.at(-1)!] },
+    sum: longs.length > 0 ? longs.reduce((total, value) => total + value, 0n) : sumOf(doubles),
+    magnitude: sumOf(doubles.map(Math.abs)),
+  });
+}
+const sumOf = (all: readonly number[]) => all.reduce((total, value) => total + value, 0);
+
+const DOUBLES = { ...rowsOfAll([2, 0.25, -1.5]), last: [0.25, -1.5] };
+const LONGS = { ...rowsOfAll([1n, 9_007_199_254_740_993n]), magnitude: 9_007_199_254_740_994 };
 
 /** Aggregations that differ. */
 function differing(rows: SeriesRows, answered: Record<string, string>): string[] {
@@ -125,34 +111,19 @@ test('whatever a service that computes in doubles says of longs, it differs from
   );
   fc.assert(
     fc.property(fc.array(long, { minLength: 1, maxLength: 50 }), spell, (values, spelled) => {
-      const [first, last] = [values[0]!, values.at(-1)!];
-      const sorted = values.toSorted((a, b) => (a < b ? -1 : 1));
       const doubles = values.map(Number);
-      const rows = rowsOf({
-        ...{ longs: values.length, min: sorted[0], max: sorted.at(-1), first: [first], last: [last] },
-        sum: values.reduce((total, value) => total + value, 0n),
-        magnitude: doubles.reduce((total, value) => total + Math.abs(value), 0),
-      });
       const answered = {
         ...{ first_val: spelled(doubles[0]!), last_val: spelled(doubles.at(-1)!) },
         ...{ min: spelled(Math.min(...doubles)), max: spelled(Math.max(...doubles)) },
-        sum: spelled(doubles.reduce((total, value) => total + value, 0)),
+        sum: spelled(sumOf(doubles)),
       };
-      expect(differing(rows, answered)).toEqual([]);
+      expect(differing(rowsOfAll(values), answered)).toEqual([]);
     }),
   );
 });
 
 test('sums of doubles may differ by the order of adding, measured by what was added', () => {
-  const cancelling = rowsOf({
-    doubles: 4,
-    min: -1e15,
-    max: 1e15,
-    sum: 0.125,
-    magnitude: 4e15,
-    first: [1e15],
-    last: [-1e15],
-  });
+  const cancelling = { ...rowsOfAll([1e15, -1e15, 1e15, -1e15]), sum: 0.125 };
   const rest = { first_val: '1e15', last_val: '-1e15', min: '-1e15', max: '1e15' };
   expect(differing(cancelling, { ...rest, sum: '0.0' })).toEqual([]);
   expect(differing(cancelling, { ...rest, sum: '5e6' })).toEqual(['sum']);
@@ -160,25 +131,12 @@ test('sums of doubles may differ by the order of adding, measured by what was ad
     fc.property(
       fc.array(fc.double({ noNaN: true, min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 300 }),
       (values) => {
-        const sum = (all: readonly number[]) => all.reduce((total, value) => total + value, 0);
-        const rows = rowsOf({
-          doubles: values.length,
-          min: Math.min(...values),
-          max: Math.max(...values),
-          sum: sum(values),
-          magnitude: sum(values.map(Math.abs)),
-          first: [values[0]!],
-          last: [values.at(-1)!],
-        });
         const sorted = values.toSorted((a, b) => a - b);
         const answered = {
-          first_val: `${values[0]}`,
-          last_val: `${values.at(-1)}`,
-          min: `${sorted[0]}`,
-          max: `${sorted.at(-1)}`,
-          sum: `${sum(sorted)}`,
+          ...{ first_val: `${values[0]}`, last_val: `${values.at(-1)}` },
+          ...{ min: `${sorted[0]}`, max: `${sorted.at(-1)}`, sum: `${sumOf(sorted)}` },
         };
-        expect(differing(rows, answered)).toEqual([]);
+        expect(differing(rowsOfAll(values), answered)).toEqual([]);
       },
     ),
   );
@@ -186,22 +144,11 @@ test('sums of doubles may differ by the order of adding, measured by what was ad
 
 test('a series with JSON has first and last values only', () => {
   const json = rowsOf({
-    jsons: 2,
-    longs: 1,
-    min: 3n,
-    max: 3n,
-    first: [{ json: '{"a": 1}' }],
-    last: [{ json: 'null' }],
+    ...{ jsons: 2, longs: 1, min: 3n, max: 3n },
+    ...{ first: [{ json: '{"a": 1}' }], last: [{ json: 'null' }] },
   });
-  expect(
-    compareValues(
-      json,
-      new Map([
-        ['first_val', '{"a":1}'],
-        ['last_val', 'null'],
-      ]),
-    ),
-  ).toEqual({ differences: [], missing: [] });
+  const same = new Map(Object.entries({ first_val: '{"a":1}', last_val: 'null' }));
+  expect(compareValues(json, same)).toEqual({ differences: [], missing: [] });
   expect(differing(json, { first_val: '{"a":2}', last_val: '"null"' })).toEqual(['first_val', 'last_val']);
 });
 
@@ -232,14 +179,18 @@ test('a text that is no number is none', () => {
 });
 
 test('windows: counts and extremes exactly, sums of any kind to 1e-9', () => {
-  expect(isWindowValue('count', 12n, '12', undefined)).toBe(true);
-  expect(isWindowValue('count', 12n, '13', undefined)).toBe(false);
-  expect(isWindowValue('max', 1.5, '1.5000000001', undefined)).toBe(false);
-  expect(isWindowValue('mean', 1.5, '1.5000000001', undefined)).toBe(true);
-  expect(isWindowValue('mean', 1.5, '1.50001', undefined)).toBe(false);
-  expect(isWindowValue('mean', null, undefined, undefined)).toBe(true);
-  expect(isWindowValue('mean', null, '1.5', undefined)).toBe(false);
-  expect(isWindowValue('mean', 1.5, undefined, undefined)).toBe(false);
-  expect(isWindowValue('last_time', 1_000_000n, '"1970-01-01T00:00:01Z"', 1_000_000)).toBe(true);
-  expect(isWindowValue('first_val', '{"a":1}', '{"a": 1}', undefined)).toBe(true);
+  const WINDOWS: readonly [...Parameters<typeof isWindowValue>, isSame: boolean][] = [
+    ['count', 12n, '12', undefined, true],
+    ['count', 12n, '13', undefined, false],
+    ['max', 1.5, '1.5000000001', undefined, false],
+    ['mean', 1.5, '1.5000000001', undefined, true],
+    ['mean', 1.5, '1.50001', undefined, false],
+    ['mean', null, undefined, undefined, true],
+    ['mean', null, '1.5', undefined, false],
+    ['mean', 1.5, undefined, undefined, false],
+    ['last_time', 1_000_000n, '"1970-01-01T00:00:01Z"', 1_000_000, true],
+    ['first_val', '{"a":1}', '{"a": 1}', undefined, true],
+  ];
+  for (const [aggregation, cell, text, atMicros, isSame] of WINDOWS)
+    expect(isWindowValue(aggregation, cell, text, atMicros), `${aggregation} ${text}`).toBe(isSame);
 });
