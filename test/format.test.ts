@@ -12,7 +12,9 @@ test('docs/format.md names every version of a file in the lake, as it is now', (
   );
   const named = [...table].map(([, name, version]) => [name, Number(version)]);
   const typed = globSync('src/**/*.ts', { cwd: root })
-    .flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/readonly (\w+Version): (\d+);/g)])
+    .flatMap((path) => [
+      ...readFileSync(join(root, path), 'utf8').matchAll(/readonly (\w+Version): (\d+)\b/g),
+    ])
     .map(([, name, version]): [string, number] => [name!, Number(version)]);
   expect(named.toSorted()).toEqual([['formatVersion', FORMAT_VERSION], ...new Map(typed)].toSorted());
 });

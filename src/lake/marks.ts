@@ -34,7 +34,7 @@ export function lastSnapshotDate(dates: SnapshotDates, vessel: string, today: st
 }
 
 /** What stands in `_captures/`: the key says the rest. */
-const SNAPSHOT_MARK = { captureVersion: 1 };
+const SNAPSHOT_MARK: { readonly captureVersion: 1 } = { captureVersion: 1 };
 
 /** The snapshot of a day was taken; `before`: the marks of the vessel that were there, which this one replaces. */
 export async function markSnapshot(

@@ -227,6 +227,9 @@ const OF_LOG = { layouts: DELTA, isOfLog: true };
 const TABLE = { datasets: ALL, layouts: DELTA };
 const removeLog = (victim: Victim) => rm(logDir(victim), { recursive: true });
 
+/** What exporting the day again with --force puts right. */
+const forced = (...cases: FindingCases['cases']): FindingCases => ({ advice: ['force'], cases });
+
 export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
   'receipt-damaged': {
     advice: ['by hand, then run', 'restore'],
@@ -262,10 +265,7 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
       ],
     ],
   },
-  'object-missing': {
-    advice: ['force'],
-    cases: [['a missing object', removeFile(keyOf), { datasets: ALL }]],
-  },
+  'object-missing': forced(['a missing object', removeFile(keyOf), { datasets: ALL }]),
   'object-unexpected': {
     advice: ['by hand', 'force'],
     byHand: removeFile(keyOf),
@@ -288,81 +288,72 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
       ],
     ],
   },
-  'not-in-table': {
-    advice: ['force'],
-    cases: [['the table lost a day', (victim) => commitBehind(victim, [removal(victim)]), TABLE]],
-  },
-  'table-file-missing': {
-    advice: ['force'],
-    cases: [
-      [
-        'the table has another file, which is not there',
-        (victim) => commitBehind(victim, [removal(victim), addition(victim, otherPath(victim), 3)]),
-        TABLE,
-      ],
-      [
-        'the table has another file too, which is not there',
-        (victim) => commitBehind(victim, [addition(victim, otherPath(victim), 3)]),
-        { layouts: DELTA },
-      ],
+  'not-in-table': forced([
+    'the table lost a day',
+    (victim) => commitBehind(victim, [removal(victim)]),
+    TABLE,
+  ]),
+  'table-file-missing': forced(
+    [
+      'the table has another file, which is not there',
+      (victim) => commitBehind(victim, [removal(victim), addition(victim, otherPath(victim), 3)]),
+      TABLE,
     ],
-  },
-  'table-differs': {
-    advice: ['force'],
-    cases: [
-      [
-        'the table has a day twice',
-        async (victim) => {
-          await put(victim.dir, `${victim.day.job}/${otherPath(victim)}`, 'abc');
-          await commitBehind(victim, [addition(victim, otherPath(victim), 3)]);
-        },
-        TABLE,
-      ],
-      [
-        'the table says another size',
-        (victim) => commitBehind(victim, [addition(victim, pathIn(victim), 3)]),
-        TABLE,
-      ],
-      [
-        'the table has a day that its receipt calls empty',
-        inReceipt(({ source }) => ({
-          ...{ rows: 0, series: 0, object: null, detail: null, firstTimestamp: null, lastTimestamp: null },
-          source: { ...source!, rows: 0 },
-        })),
-        { layouts: DELTA },
-      ],
+    [
+      'the table has another file too, which is not there',
+      (victim) => commitBehind(victim, [addition(victim, otherPath(victim), 3)]),
+      { layouts: DELTA },
     ],
-  },
-  'table-statistics-differ': {
-    advice: ['force'],
-    cases: [
-      [
-        'the table counts other rows',
-        (victim) =>
-          commitBehind(victim, [
-            addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes, '{"numRecords":1}'),
-          ]),
-        TABLE,
-      ],
-      [
-        'a bound of the table is too narrow',
-        async (victim) => {
-          const stats = await statisticsOf(victim);
-          const narrow = stats.replace(/("maxValues".*?"timestamp":"[^.]*)\.\d+Z/, '$1.000Z');
-          if (narrow === stats) throw new Error(`no bound in ${stats}`);
-          const { sizeBytes } = victim.receipt.object!;
-          await commitBehind(victim, [addition(victim, pathIn(victim), sizeBytes, narrow)]);
-        },
-        { layouts: DELTA },
-      ],
-      [
-        'the table has no statistics of a file',
-        (victim) =>
-          commitBehind(victim, [addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes)]),
-        { layouts: DELTA },
-      ],
+  ),
+  'table-differs': forced(
+    [
+      'the table has a day twice',
+      async (victim) => {
+        await put(victim.dir, `${victim.day.job}/${otherPath(victim)}`, 'abc');
+        await commitBehind(victim, [addition(victim, otherPath(victim), 3)]);
+      },
+      TABLE,
     ],
-  },
+    [
+      'the table says another size',
+      (victim) => commitBehind(victim, [addition(victim, pathIn(victim), 3)]),
+      TABLE,
+    ],
+    [
+      'the table has a day that its receipt calls empty',
+      inReceipt(({ source }) => ({
+        ...{ rows: 0, series: 0, object: null, detail: null, firstTimestamp: null, lastTimestamp: null },
+        source: { ...source!, rows: 0 },
+      })),
+      { layouts: DELTA },
+    ],
+  ),
+  'table-statistics-differ': forced(
+    [
+      'the table counts other rows',
+      (victim) =>
+        commitBehind(victim, [
+          addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes, '{"numRecords":1}'),
+        ]),
+      TABLE,
+    ],
+    [
+      'a bound of the table is too narrow',
+      async (victim) => {
+        const stats = await statisticsOf(victim);
+        const narrow = stats.replace(/("maxValues".*?"timestamp":"[^.]*)\.\d+Z/, '$1.000Z');
+        if (narrow === stats) throw new Error(`no bound in ${stats}`);
+        const { sizeBytes } = victim.receipt.object!;
+        await commitBehind(victim, [addition(victim, pathIn(victim), sizeBytes, narrow)]);
+      },
+      { layouts: DELTA },
+    ],
+    [
+      'the table has no statistics of a file',
+      (victim) => commitBehind(victim, [addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes)]),
+      { layouts: DELTA },
+    ],
+  ),
   'log-damaged': {
     advice: ['restore', 'rebuild'],
     cases: [
@@ -452,196 +443,151 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
       ],
     ],
   },
-  'size-differs': {
-    advice: ['force'],
-    cases: [['a truncated object', inObject((bytes) => bytes.subarray(0, -1)), { datasets: ALL }]],
-  },
-  'checksum-differs': {
-    advice: ['force'],
-    cases: [
-      ['a flipped bit in the data', flip(() => 40), { datasets: ALL }],
-      [
-        'an object of another writer, of the same size',
-        inObject((bytes) => {
-          bytes.write('somebody-else', bytes.lastIndexOf('vessel-export'));
-          return bytes;
-        }),
-      ],
-      [
-        'a receipt of other digests',
-        inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
-      ],
+  'size-differs': forced([
+    'a truncated object',
+    inObject((bytes) => bytes.subarray(0, -1)),
+    { datasets: ALL },
+  ]),
+  'checksum-differs': forced(
+    ['a flipped bit in the data', flip(() => 40), { datasets: ALL }],
+    [
+      'an object of another writer, of the same size',
+      inObject((bytes) => {
+        bytes.write('somebody-else', bytes.lastIndexOf('vessel-export'));
+        return bytes;
+      }),
     ],
-  },
-  'footer-unreadable': {
-    advice: ['force'],
-    cases: [
-      ['an object that is no Parquet', forge((bytes) => bytes.fill(0x41)), { datasets: ALL }],
-      [
-        'a footer whose length is a lie',
-        forge((bytes) => bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8)),
-      ],
+    [
+      'a receipt of other digests',
+      inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
     ],
-  },
-  'schema-differs': {
-    advice: ['force'],
-    cases: [
-      [
-        'a column of another name',
-        forge((bytes) => bytes.write('time_series_xx', bytes.indexOf('time_series_id'))),
-        { datasets: ALL },
-      ],
-      [
-        'an object rewritten by another tool',
-        async (victim) => {
-          const path = join(victim.dir, keyOf(victim));
-          await duckRows(`COPY (SELECT * FROM '${path}') TO '${path}.tmp' (FORMAT parquet)`);
-          await rename(`${path}.tmp`, path);
-          await adjustReceipt(victim);
-        },
-        { layouts: PLAIN },
-      ],
+  ),
+  'footer-unreadable': forced(
+    ['an object that is no Parquet', forge((bytes) => bytes.fill(0x41)), { datasets: ALL }],
+    [
+      'a footer whose length is a lie',
+      forge((bytes) => bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8)),
     ],
-  },
-  'rows-differ': {
-    advice: ['force'],
-    cases: [
-      ['a receipt of fewer rows', inReceipt(({ rows }) => ({ rows: rows - 1 })), { datasets: TIMED }],
-      [
-        'a snapshot of more rows',
-        inReceipt(({ rows, source }) => ({
-          ...{ rows: rows + 1, series: rows + 1, source: { ...source, rows: rows + 1 } },
-        })),
-        { datasets: ['metadata'] },
-      ],
-      ['a receipt of other series', inReceipt(({ series }) => ({ series: series - 1 }))],
-      [
-        'a detail with another series in it',
-        inNamedDetail((detail) => ({
-          ...detail,
-          ours: { ...detail.ours, more: [[3, 1, 3 * 3_600e6, 3 * 3_600e6]] },
-        })),
-      ],
+  ),
+  'schema-differs': forced(
+    [
+      'a column of another name',
+      forge((bytes) => bytes.write('time_series_xx', bytes.indexOf('time_series_id'))),
+      { datasets: ALL },
     ],
-  },
-  'times-differ': {
-    advice: ['force'],
-    cases: [
-      [
-        'a receipt of other times',
-        inReceipt(({ date }) => ({ lastTimestamp: `${date}T23:59:59.999999Z` })),
-        { datasets: TIMED },
-      ],
+    [
+      'an object rewritten by another tool',
+      async (victim) => {
+        const path = join(victim.dir, keyOf(victim));
+        await duckRows(`COPY (SELECT * FROM '${path}') TO '${path}.tmp' (FORMAT parquet)`);
+        await rename(`${path}.tmp`, path);
+        await adjustReceipt(victim);
+      },
+      { layouts: PLAIN },
     ],
-  },
-  'outside-day': {
-    advice: ['force'],
-    cases: [
-      [
-        'an object that says it has a row of the day before',
-        forge((bytes, { receipt, day }) =>
-          replaceMicros(bytes, receipt.firstTimestamp!, dateToMicros(day.date) - 1),
-        ),
-        { datasets: TIMED },
-      ],
+  ),
+  'rows-differ': forced(
+    ['a receipt of fewer rows', inReceipt(({ rows }) => ({ rows: rows - 1 })), { datasets: TIMED }],
+    [
+      'a snapshot of more rows',
+      inReceipt(({ rows, source }) => ({
+        ...{ rows: rows + 1, series: rows + 1, source: { ...source, rows: rows + 1 } },
+      })),
+      { datasets: ['metadata'] },
     ],
-  },
-  'detail-missing': {
-    advice: ['force'],
-    cases: [
-      ['a missing detail', removeFile(detailOf), { datasets: TIMED }],
-      ['a missing detail of an empty day', removeFile(detailOf), { datasets: TIMED, isEmptyDay: true }],
+    ['a receipt of other series', inReceipt(({ series }) => ({ series: series - 1 }))],
+    [
+      'a detail with another series in it',
+      inNamedDetail((detail) => ({
+        ...detail,
+        ours: { ...detail.ours, more: [[3, 1, 3 * 3_600e6, 3 * 3_600e6]] },
+      })),
     ],
-  },
-  'detail-differs': {
-    advice: ['force'],
-    cases: [
-      ['a detail that is no gzip', (victim) => put(victim.dir, detailOf(victim), '{}'), { datasets: TIMED }],
-      [
-        'a detail that is no JSON, by its receipt',
-        async (victim) => {
-          const text = Buffer.from('no detail');
-          await put(victim.dir, detailOf(victim), gzipSync(text));
-          const sha256 = hash('sha256', text);
-          await inReceipt(({ detail }) => ({ detail: { ...detail, sha256 } }))(victim);
-        },
-      ],
-      [
-        'an edited detail',
-        ({ dir, day }) => editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
-      ],
+  ),
+  'times-differ': forced([
+    'a receipt of other times',
+    inReceipt(({ date }) => ({ lastTimestamp: `${date}T23:59:59.999999Z` })),
+    { datasets: TIMED },
+  ]),
+  'outside-day': forced([
+    'an object that says it has a row of the day before',
+    forge((bytes, { receipt, day }) =>
+      replaceMicros(bytes, receipt.firstTimestamp!, dateToMicros(day.date) - 1),
+    ),
+    { datasets: TIMED },
+  ]),
+  'detail-missing': forced(
+    ['a missing detail', removeFile(detailOf), { datasets: TIMED }],
+    ['a missing detail of an empty day', removeFile(detailOf), { datasets: TIMED, isEmptyDay: true }],
+  ),
+  'detail-differs': forced(
+    ['a detail that is no gzip', (victim) => put(victim.dir, detailOf(victim), '{}'), { datasets: TIMED }],
+    [
+      'a detail that is no JSON, by its receipt',
+      async (victim) => {
+        const text = Buffer.from('no detail');
+        await put(victim.dir, detailOf(victim), gzipSync(text));
+        const sha256 = hash('sha256', text);
+        await inReceipt(({ detail }) => ({ detail: { ...detail, sha256 } }))(victim);
+      },
     ],
-  },
-  'proof-differs': {
-    advice: ['force'],
-    cases: [
-      [
-        'a detail without what the source counted, whose receipt was adjusted',
-        inNamedDetail(({ ours }) => ({ ours, source: {} })),
-        { datasets: TIMED },
-      ],
-      [
-        'a detail without the counts that prove it, whose receipt was adjusted',
-        inNamedDetail(({ ours }) => ({ ours, source: null })),
-      ],
-      [
-        'a receipt of another count of the source',
-        inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
-        { datasets: TIMED },
-      ],
-      [
-        'a receipt of other totals of the source',
-        inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
-      ],
+    [
+      'an edited detail',
+      ({ dir, day }) => editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
     ],
-  },
-  'rows-unreadable': {
-    advice: ['force'],
-    cases: [
-      [
-        'pages that cannot be decompressed',
-        forge((bytes) => bytes.fill(0xff, 30, 120)),
-        { datasets: ALL, isDeep: true },
-      ],
+  ),
+  'proof-differs': forced(
+    [
+      'a detail without what the source counted, whose receipt was adjusted',
+      inNamedDetail(({ ours }) => ({ ours, source: {} })),
+      { datasets: TIMED },
     ],
-  },
-  'count-differs': {
-    advice: ['force'],
-    cases: [
-      [
-        'a detail with a reading in another hour, whose receipt was adjusted',
-        inNamedDetail((detail) => {
-          // Not the first and not the last of its series: those stand in the totals.
-          const move = (counts: Detail['ours']): Detail['ours'] => {
-            const isFree = (rows: Detail['ours'][string]) =>
-              rows[2] !== undefined && rows[1]![0] + 1 < rows[2][0];
-            const [id, [first, [hour, count, from, to] = [], ...rest]] = Object.entries(counts).find(
-              ([, rows]) => isFree(rows),
-            )!;
-            const hourMicros = 3_600_000_000;
-            const moved = [hour! + 1, count!, from! + hourMicros, to! + hourMicros] as const;
-            return { ...counts, [id]: [first!, moved, ...rest] };
-          };
-          return { ...detail, ours: move(detail.ours), source: move(detail.source!) };
-        }),
-        { datasets: TIMED, isDeep: true },
-      ],
+    [
+      'a detail without the counts that prove it, whose receipt was adjusted',
+      inNamedDetail(({ ours }) => ({ ours, source: null })),
     ],
-  },
-  'values-differ': {
-    advice: ['force'],
-    cases: [
-      [
-        'a reading that the source has corrected since',
-        async (victim) => {
-          const { id, micros } = await seriesOf(victim);
-          victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
-          victim.service.overlay.addReadings(id, [{ timestampMicros: micros, valueText: '123456.5' }]);
-        },
-        { datasets: TIMED, isDeep: true },
-      ],
+    [
+      'a receipt of another count of the source',
+      inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
+      { datasets: TIMED },
     ],
-  },
+    [
+      'a receipt of other totals of the source',
+      inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
+    ],
+  ),
+  'rows-unreadable': forced([
+    'pages that cannot be decompressed',
+    forge((bytes) => bytes.fill(0xff, 30, 120)),
+    { datasets: ALL, isDeep: true },
+  ]),
+  'count-differs': forced([
+    'a detail with a reading in another hour, whose receipt was adjusted',
+    inNamedDetail((detail) => {
+      // Not the first and not the last of its series: those stand in the totals.
+      const move = (counts: Detail['ours']): Detail['ours'] => {
+        const isFree = (rows: Detail['ours'][string]) =>
+          rows[2] !== undefined && rows[1]![0] + 1 < rows[2][0];
+        const [id, [first, [hour, count, from, to] = [], ...rest]] = Object.entries(counts).find(([, rows]) =>
+          isFree(rows),
+        )!;
+        const hourMicros = 3_600_000_000;
+        const moved = [hour! + 1, count!, from! + hourMicros, to! + hourMicros] as const;
+        return { ...counts, [id]: [first!, moved, ...rest] };
+      };
+      return { ...detail, ours: move(detail.ours), source: move(detail.source!) };
+    }),
+    { datasets: TIMED, isDeep: true },
+  ]),
+  'values-differ': forced([
+    'a reading that the source has corrected since',
+    async (victim) => {
+      const { id, micros } = await seriesOf(victim);
+      victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
+      victim.service.overlay.addReadings(id, [{ timestampMicros: micros, valueText: '123456.5' }]);
+    },
+    { datasets: TIMED, isDeep: true },
+  ]),
   'source-changed': {
     advice: ['force', 'reconcile'],
     cases: [

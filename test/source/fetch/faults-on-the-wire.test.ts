@@ -1,5 +1,5 @@
 import { getEventListeners, once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
@@ -27,6 +27,13 @@ import { SELF_SIGNED } from './self-signed.ts';
 const BODY = Buffer.from('{"id":"a","value":1}\n'.repeat(40_000));
 const ZIPPED = gzipSync(BODY);
 
+/** Listens to the end of the test; its host and port. */
+async function listening(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  atEnd(() => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 /** A listener that writes raw bytes and ends the connection, beside a good one that gives the tokens. */
 async function rawListener(
   bytes: string,
@@ -37,10 +44,7 @@ async function rawListener(
     socket.on('error', () => {});
     socket.once('data', () => socket.write(bytes, () => end(socket)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  atEnd(() => server.close());
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/t`, authUrl: good.authUrl };
+  return { baseUrl: `http://${await listening(server)}/t`, authUrl: good.authUrl };
 }
 
 const fin = (socket: Socket) => void socket.end();
@@ -64,45 +68,21 @@ describe('a connection', () => {
   });
 
   const head = 'HTTP/1.1 200 OK\r\napi-version: 2026-09-10\r\n';
+  const [sized, chunked] = [`${head}content-length: 9\r\n\r\n`, `${head}transfer-encoding: chunked\r\n\r\n`];
   it.each([
     ['nothing, by FIN', '', fin, 'connection-failed'],
     ['nothing, by RST', '', rst, 'connection-failed'],
     ['half of the status line', 'HTTP/1.1 20', fin, 'connection-failed'],
     ['half of the headers', head, rst, 'connection-failed'],
     ['something that is not HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', fin, 'connection-failed'],
-    ['headers only', `${head}content-length: 9\r\n\r\n`, fin, 'body-broken'],
-    [
-      'fewer bytes than Content-Length, by FIN',
-      `${head}content-length: 9\r\n\r\n12345678`,
-      fin,
-      'body-broken',
-    ],
-    [
-      'fewer bytes than Content-Length, by RST',
-      `${head}content-length: 9\r\n\r\n12345678`,
-      rst,
-      'body-broken',
-    ],
-    ['half of a chunk size', `${head}transfer-encoding: chunked\r\n\r\n1`, fin, 'body-broken'],
-    ['half of a chunk', `${head}transfer-encoding: chunked\r\n\r\n5\r\n123`, fin, 'body-broken'],
-    [
-      'chunks without the last, by FIN',
-      `${head}transfer-encoding: chunked\r\n\r\n3\r\n123\r\n`,
-      fin,
-      'body-broken',
-    ],
-    [
-      'chunks without the last, by RST',
-      `${head}transfer-encoding: chunked\r\n\r\n3\r\n123\r\n`,
-      rst,
-      'body-broken',
-    ],
-    [
-      'a chunk size that is none',
-      `${head}transfer-encoding: chunked\r\n\r\n3\r\n123\r\nzz\r\n`,
-      fin,
-      'body-broken',
-    ],
+    ['headers only', sized, fin, 'body-broken'],
+    ['fewer bytes than Content-Length, by FIN', `${sized}12345678`, fin, 'body-broken'],
+    ['fewer bytes than Content-Length, by RST', `${sized}12345678`, rst, 'body-broken'],
+    ['half of a chunk size', `${chunked}1`, fin, 'body-broken'],
+    ['half of a chunk', `${chunked}5\r\n123`, fin, 'body-broken'],
+    ['chunks without the last, by FIN', `${chunked}3\r\n123\r\n`, fin, 'body-broken'],
+    ['chunks without the last, by RST', `${chunked}3\r\n123\r\n`, rst, 'body-broken'],
+    ['a chunk size that is none', `${chunked}3\r\n123\r\nzz\r\n`, fin, 'body-broken'],
     ['a gzip header only', `${head}content-encoding: gzip\r\n\r\n`, fin, 'body-broken'],
     ['a body that only the end of the connection ends', `${head}\r\n{}`, fin, 'body-without-end'],
   ])('that ends after %s never passes for whole', async (_, bytes, end, code) => {
@@ -120,6 +100,16 @@ describe('a connection', () => {
     expect(await errorOf(clientOf(listener, twice).readAll(PAGE))).toMatchObject({ code: 'request-invalid' });
   });
 });
+
+/** The next answer begins like this and does not end; resolves once its connection is closed. */
+function beginning(listener: Listener, bytes: string | Uint8Array): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  listener.script((response) => {
+    response.writeHead(200, GOOD_HEADERS).write(bytes);
+    response.on('close', resolve);
+  });
+  return promise;
+}
 
 describe('a body', () => {
   it('that breaks off anywhere is read again', async ({ listener }) => {
@@ -146,11 +136,7 @@ describe('a body', () => {
   });
 
   it('that the consumer leaves early has its connection closed', async ({ listener }) => {
-    const { promise: closing, resolve: closed } = Promise.withResolvers<void>();
-    listener.script((response) => {
-      response.writeHead(200, GOOD_HEADERS).write(BODY);
-      response.on('close', closed);
-    });
+    const closing = beginning(listener, BODY);
     const first = await clientOf(listener).read(async ({ body }) => {
       for await (const chunk of body) return chunk.length;
       return 0;
@@ -158,15 +144,9 @@ describe('a body', () => {
     expect(first).toBeGreaterThan(0);
     await closing;
   });
-});
 
-describe('a body that nobody reads', () => {
-  it('has its connection closed and gives back its slot', async ({ listener }) => {
-    const { promise: closing, resolve: closed } = Promise.withResolvers<void>();
-    listener.script((response) => {
-      response.writeHead(200, GOOD_HEADERS).write('one');
-      response.on('close', closed);
-    });
+  it('that nobody reads has its connection closed and gives back its slot', async ({ listener }) => {
+    const closing = beginning(listener, 'one');
     const client = clientOf(listener, { maxConcurrency: 1 });
     expect(await client.read(async () => 'ignored')).toBe('ignored');
     await closing;
@@ -413,10 +393,7 @@ describe('TLS', () => {
       });
     });
     server.on('tlsClientError', () => {});
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    atEnd(() => server.close());
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const origin = `https://${await listening(server)}`;
     const error = await errorOf(clientOf({ baseUrl: `${origin}/t`, authUrl: origin }).readAll(PAGE));
     expect(error).toMatchObject({ name: 'FatalError', code: 'certificate-refused' });
     expect(error.message).toContain('NODE_EXTRA_CA_CERTS');
@@ -432,10 +409,7 @@ describe('TLS', () => {
         socket.resetAndDestroy();
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    atEnd(() => server.close());
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const origin = `https://${await listening(server)}`;
     const error = await errorOf(clientOf({ baseUrl: `${origin}/t`, authUrl: origin }, twice).readAll(PAGE));
     expect(error).toMatchObject({ name: 'RetriableError', code: 'connection-failed' });
     expect(hellos).toBe(2);

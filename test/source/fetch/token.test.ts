@@ -19,6 +19,12 @@ import {
 const bearer = (listener: Listener) =>
   listener.seen.map(({ headers }) => headers.authorization?.slice('Bearer '.length));
 
+/** A client, and its clock, which stands still. */
+function clocked(listener: Listener, options: Parameters<typeof clientOf>[1] = {}) {
+  const clock = createManualClock();
+  return { clock, client: clientOf(listener, { ...options, clock }) };
+}
+
 describe('the token endpoint', () => {
   it('is asked with Basic credentials as they are, first', async ({ listener }) => {
     const client = clientOf(listener, { clientId: 'a b', clientSecret: 'ö%+é/c:=' });
@@ -94,8 +100,7 @@ describe('the token endpoint', () => {
 
   it('that refused is not asked again at once by whoever comes next', async ({ listener }) => {
     listener.alwaysToken(refuse(401));
-    const clock = createManualClock();
-    const client = clientOf(listener, { clock });
+    const { clock, client } = clocked(listener);
     for (let caller = 0; caller < 5; caller++)
       expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
     expect(listener.seenTokens).toHaveLength(1);
@@ -165,9 +170,8 @@ describe('a token', () => {
   });
 
   it('goes on working while its early renewal fails', async ({ listener }) => {
-    const clock = createManualClock();
     listener.alwaysToken(issueToken(jwt({ iat: 0, exp: 600 })));
-    const client = clientOf(listener, { clock });
+    const { clock, client } = clocked(listener);
     await client.readAll(PAGE);
     listener.alwaysToken(refuse(403));
     await clock.advance(500_000);
@@ -239,6 +243,10 @@ describe('a token', () => {
 function gatedRateLimit() {
   const waiting: (() => void)[] = [];
   const watchers: (() => void)[] = [];
+  /** Resolves once someone waits for a turn. */
+  const untilWaiting = async () => {
+    if (waiting.length === 0) await new Promise<void>((resolve) => watchers.push(resolve));
+  };
   return {
     rateLimit: {
       take: () =>
@@ -251,13 +259,10 @@ function gatedRateLimit() {
     },
     /** Let the next who waits for a turn go, once there is one. */
     async letOneGo() {
-      if (waiting.length === 0) await new Promise<void>((resolve) => watchers.push(resolve));
+      await untilWaiting();
       waiting.shift()!();
     },
-    /** Resolves once someone waits for a turn. */
-    async untilWaiting() {
-      if (waiting.length === 0) await new Promise<void>((resolve) => watchers.push(resolve));
-    },
+    untilWaiting,
   };
 }
 
@@ -267,10 +272,9 @@ describe('a token and the wait in line', () => {
   it('is taken after the wait, and renewed where it expired there, though every slot is held', async ({
     listener,
   }) => {
-    const clock = createManualClock();
     const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
     issueEach(listener, (n) => jwt({ ...MINUTE, n }));
-    const client = clientOf(listener, { clock, rateLimit, maxConcurrency: 1 });
+    const { clock, client } = clocked(listener, { rateLimit, maxConcurrency: 1 });
     const call = client.readAll(PAGE);
     await letOneGo();
     await untilWaiting();
@@ -284,9 +288,8 @@ describe('a token and the wait in line', () => {
   });
 
   it('is renewed where it would not outlive the sending', async ({ listener }) => {
-    const clock = createManualClock();
     issueEach(listener, (n) => jwt({ ...MINUTE, n }));
-    const client = clientOf(listener, { clock });
+    const { clock, client } = clocked(listener);
     await client.readAll(PAGE);
     await clock.advance(59_000);
     await client.readAll(PAGE);
@@ -330,11 +333,10 @@ describe('a token and the wait in line', () => {
   });
 
   it('that was kept unused for a while is renewed when it is refused', async ({ listener }) => {
-    const clock = createManualClock();
     const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
     issueEach(listener, (n) => `opaque-${n}`);
     listener.script(refuse(401));
-    const client = clientOf(listener, { clock, rateLimit });
+    const { clock, client } = clocked(listener, { rateLimit });
     const call = client.readAll(PAGE);
     await letOneGo();
     await untilWaiting();
@@ -399,8 +401,7 @@ describe('credentials that percent-encoding changes', () => {
     'are sent encoded once a %i has refused the plain ones, and stay so',
     async (status, { listener }) => {
       listener.alwaysToken(accepting(ENCODED, status));
-      const clock = createManualClock();
-      const client = clientOf(listener, { ...ODD, clock });
+      const { clock, client } = clocked(listener, ODD);
       await client.readAll(PAGE);
       expect(credentials(listener)).toEqual([PLAIN, ENCODED]);
       for (let hour = 0; hour < 2; hour++) {
@@ -415,8 +416,7 @@ describe('credentials that percent-encoding changes', () => {
     listener,
   }) => {
     listener.alwaysToken(accepting(PLAIN));
-    const clock = createManualClock();
-    const client = clientOf(listener, { ...ODD, clock });
+    const { clock, client } = clocked(listener, ODD);
     await client.readAll(PAGE);
     listener.alwaysToken(refuse(401));
     await clock.advance(3_600_000);
@@ -428,8 +428,7 @@ describe('credentials that percent-encoding changes', () => {
     listener,
   }) => {
     listener.alwaysToken(refuse(401));
-    const clock = createManualClock();
-    const client = clientOf(listener, { ...ODD, clock });
+    const { clock, client } = clocked(listener, ODD);
     for (let ask = 0; ask < 4; ask++) {
       expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
       await clock.advance(10_000);
@@ -484,12 +483,11 @@ it('a refusal by RFC 6749 is told with code and description', async ({ listener 
 });
 
 it('an opaque token is renewed by what the endpoint says of its life', async ({ listener }) => {
-  const clock = createManualClock();
   let issued = 0;
   listener.alwaysToken((response) =>
     response.writeHead(200).end(JSON.stringify({ access_token: `opaque-${++issued}`, expires_in: 600 })),
   );
-  const client = clientOf(listener, { clock });
+  const { clock, client } = clocked(listener);
   await client.readAll(PAGE);
   await clock.advance(590_000);
   await client.readAll(PAGE);
@@ -499,53 +497,37 @@ it('an opaque token is renewed by what the endpoint says of its life', async ({ 
 describe('lifetimeOf', () => {
   const now = 1_000_000_000;
   const HOUR = 3_600_000;
-  it.each([
-    ['exp and iat', jwt({ iat: 5_000, exp: 5_090 }), 90_000],
-    ['exp alone', jwt({ exp: now / 1000 + 60 }), 60_000],
-    ['exp that has passed, alone', jwt({ exp: 5 }), HOUR],
-    ['exp before iat', jwt({ iat: 10, exp: 5 }), HOUR],
-    ['no exp', jwt({ iat: 10 }), HOUR],
-    ['exp of another type', jwt({ exp: '10' }), HOUR],
-    ['exp in the far future', jwt({ iat: 0, exp: 1e12 }), 24 * HOUR],
-    ['claims that are null', `a.${Buffer.from('null').toString('base64url')}.c`, HOUR],
-    ['no JWT', 'opaque', HOUR],
-    ['three parts of nonsense', 'a.%%%.c', HOUR],
-  ])('reads a token with %s', (_, token, lifetimeMs) => {
-    expect(lifetimeOf(token, undefined, now)).toBe(lifetimeMs);
-  });
-
-  it.each<[what: string, expiresIn: unknown, lifetimeMs: number]>([
-    ['a number', 90, 90_000],
-    ['a fraction', 90.5, 90_500],
-    ['a number as text', '90', 90_000],
-    ['nothing', undefined, HOUR],
-    ['null', null, HOUR],
-    ['zero', 0, HOUR],
-    ['zero as text', '0', HOUR],
-    ['less than nothing', -5, HOUR],
-    ['a number without end', Number.POSITIVE_INFINITY, HOUR],
-    ['a century', 3_155_760_000, 24 * HOUR],
-    ['2^53', 2 ** 53, 24 * HOUR],
-    ['text without a number', '1h', HOUR],
-    ['empty text', '', HOUR],
-    ['a list', [90], HOUR],
-    ['true', true, HOUR],
-  ])('takes %s as the life of an opaque token', (_, expiresIn, lifetimeMs) => {
-    expect(lifetimeOf('opaque', expiresIn, now)).toBe(lifetimeMs);
-  });
-
-  it.each([
-    [
-      'a shorter life by the endpoint, which may have kept the token',
-      jwt({ iat: 0, exp: 3_600 }),
-      60,
-      60_000,
-    ],
-    ['a longer life by the endpoint', jwt({ iat: 0, exp: 60 }), 3_600, 60_000],
+  const MINUTE = jwt({ iat: 0, exp: 60 });
+  it.each<[what: string, token: string, expiresIn: unknown, lifetimeMs: number]>([
+    ['exp and iat', jwt({ iat: 5_000, exp: 5_090 }), undefined, 90_000],
+    ['exp alone', jwt({ exp: now / 1000 + 60 }), undefined, 60_000],
+    ['exp that has passed, alone', jwt({ exp: 5 }), undefined, HOUR],
+    ['exp before iat', jwt({ iat: 10, exp: 5 }), undefined, HOUR],
+    ['no exp', jwt({ iat: 10 }), undefined, HOUR],
+    ['exp of another type', jwt({ exp: '10' }), undefined, HOUR],
+    ['exp in the far future', jwt({ iat: 0, exp: 1e12 }), undefined, 24 * HOUR],
+    ['claims that are null', `a.${Buffer.from('null').toString('base64url')}.c`, undefined, HOUR],
+    ['three parts of nonsense', 'a.%%%.c', undefined, HOUR],
+    ['no JWT', 'opaque', undefined, HOUR],
+    ['a fraction by the endpoint', 'opaque', 90.5, 90_500],
+    ['a number as text', 'opaque', '90', 90_000],
+    ['null', 'opaque', null, HOUR],
+    ['zero', 'opaque', 0, HOUR],
+    ['zero as text', 'opaque', '0', HOUR],
+    ['less than nothing', 'opaque', -5, HOUR],
+    ['a number without end', 'opaque', Number.POSITIVE_INFINITY, HOUR],
+    ['2^53', 'opaque', 2 ** 53, 24 * HOUR],
+    ['text without a number', 'opaque', '1h', HOUR],
+    ['empty text', 'opaque', '', HOUR],
+    ['a list', 'opaque', [90], HOUR],
+    ['true', 'opaque', true, HOUR],
+    // Of both what ends first: the endpoint may have kept the token.
+    ['a shorter life by the endpoint', jwt({ iat: 0, exp: 3_600 }), 60, 60_000],
+    ['a longer life by the endpoint', MINUTE, 3_600, 60_000],
     ['exp without iat, which would need our clock', jwt({ exp: now / 1000 + 60 }), 300, 300_000],
     ['exp that has passed by our clock', jwt({ exp: 5 }), 300, 300_000],
-    ['nonsense by the endpoint', jwt({ iat: 0, exp: 60 }), -1, 60_000],
-  ])('of token and endpoint takes what ends first: %s', (_, token, expiresIn, lifetimeMs) => {
+    ['nonsense by the endpoint', MINUTE, -1, 60_000],
+  ])('of a token and what its endpoint says: %s', (_, token, expiresIn, lifetimeMs) => {
     expect(lifetimeOf(token, expiresIn, now)).toBe(lifetimeMs);
   });
 });
