@@ -13,8 +13,6 @@ import type { BenchLake } from './lakes.ts';
 
 export const FLEET_VESSELS = vesselIds(1_000);
 export const FLEET_FROM = '2026-01-01';
-export const FLEET_DAYS = 30;
-export const FLEET_TO = addDays(FLEET_FROM, FLEET_DAYS);
 const SERIES_PER_VESSEL = 150;
 const DAY_MICROS = 86_400_000_000;
 const LAST_MICROS = DAY_MICROS - 1_000_000;
@@ -35,10 +33,9 @@ export function seriesOf(vessel: string): FleetSeries[] {
 }
 
 interface FleetLedger {
-  /** Of FLEET_VESSELS; default: all. */
-  readonly vessels?: readonly string[];
-  /** Default: 30. */
-  readonly days?: number;
+  /** Of FLEET_VESSELS. */
+  readonly vessels: readonly string[];
+  readonly days: number;
   /** Written as those do who publish, night by night: they leave what they know for the index, in pieces. */
   readonly isPublished?: boolean;
 }
@@ -46,7 +43,7 @@ interface FleetLedger {
 /** A receipt for every vessel-day. */
 export async function writeFleetLedger(
   lake: BenchLake,
-  { vessels = FLEET_VESSELS, days = FLEET_DAYS, isPublished = false }: FleetLedger = {},
+  { vessels, days, isPublished = false }: FleetLedger,
 ): Promise<void> {
   const store = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
   const journal = createIndexJournal(store, silentLog);
@@ -65,28 +62,22 @@ export async function writeFleetLedger(
   await store.close();
 }
 
-interface VesselTotals {
-  readonly rows: number;
-  readonly series: number;
-  readonly totalsSha256: string;
-}
-
-function totalsOf(vessel: string): VesselTotals {
+function totalsOf(vessel: string) {
   const series = seriesOf(vessel);
-  const ofSeries = series.map(
-    ({ timeSeriesId, count }): [string, { count: number; firstMicros: number; lastMicros: number }] => [
-      timeSeriesId,
-      { count, firstMicros: 0, lastMicros: LAST_MICROS },
-    ],
-  );
+  const total = { firstMicros: 0, lastMicros: LAST_MICROS };
+  const ofSeries = new Map(series.map(({ timeSeriesId, count }) => [timeSeriesId, { ...total, count }]));
   return {
     rows: series.reduce((sum, { count }) => sum + count, 0),
     series: series.length,
-    totalsSha256: totalsDigest(new Map(ofSeries)),
+    totalsSha256: totalsDigest(ofSeries),
   };
 }
 
-function receiptOf(vessel: string, date: string, { rows, series, totalsSha256 }: VesselTotals) {
+function receiptOf(
+  vessel: string,
+  date: string,
+  { rows, series, totalsSha256 }: ReturnType<typeof totalsOf>,
+) {
   return makeReceipt(
     { job: MADE_UP_JOB.name, vessel, date },
     {

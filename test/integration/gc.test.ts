@@ -93,6 +93,12 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     return found;
   };
 
+  /** Claim and upload are there. */
+  const expectKept = async () => {
+    expect(await store.head(claimKey(DAY, 3))).toBeDefined();
+    expect(await uploads()).toEqual([objectKey(DAY)]);
+  };
+
   test('an empty lake has nothing', async () => {
     expect(await gc(place, NEXT_WEEK, true)).toEqual([]);
   });
@@ -105,8 +111,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
       expect.stringMatching(/^would-be-removed claim: abandoned [67] days ago$/),
       expect.stringMatching(/^would-be-removed upload: begun [67] days ago, and no claim goes on with it$/),
     ]);
-    expect(await store.head(claimKey(DAY, 3))).toBeDefined();
-    expect(await uploads()).toEqual([objectKey(DAY)]);
+    await expectKept();
     const removed = await gc(place, NEXT_WEEK, true);
     expect(removed).toEqual(shown.map((line) => line.replace('would-be-removed', 'removed')));
     expect(await store.head(claimKey(DAY, 3))).toBeUndefined();
@@ -119,8 +124,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await upload(store, DAY, 'nonce-1');
     const kept = ['kept claim: 12 h old: the next run continues it', 'kept upload: a claim may continue it'];
     expect(await gc(place, Date.now() + 12.2 * HOUR_MS, true)).toEqual(kept);
-    expect(await store.head(claimKey(DAY, 3))).toBeDefined();
-    expect(await uploads()).toEqual([objectKey(DAY)]);
+    await expectKept();
   });
 
   test('a live claim is not touched, however old its upload and whatever the receipt says', async () => {
@@ -130,8 +134,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await upload(store, DAY, 'nonce-1');
     const kept = ['kept claim: a live process owns it', 'kept upload: a claim may continue it'];
     expect(await gc(place, NEXT_WEEK, true)).toEqual(kept);
-    expect(await store.head(claimKey(DAY, 3))).toBeDefined();
-    expect(await uploads()).toEqual([objectKey(DAY)]);
+    await expectKept();
   });
 
   test('a heartbeat of a time that has not come keeps nothing', async () => {
@@ -234,8 +237,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     ]);
     await store.put(claimKey(DAY, 4), json(claimOf(4, { heartbeatMs: NEXT_WEEK })));
     for (const item of items) expect(await item.remove()).toBe(false);
-    expect(await store.head(claimKey(DAY, 3))).toBeDefined();
-    expect(await uploads()).toEqual([objectKey(DAY)]);
+    await expectKept();
   });
 
   test('a note goes when its day has been published since, not when it tells of a later attempt', async () => {

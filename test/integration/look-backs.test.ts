@@ -9,6 +9,7 @@ import {
   MICROS_PER_HOUR,
   systemClock,
 } from '../../src/core/model/index.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
@@ -54,13 +55,8 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     const source = await startTestService(FLEET);
     const clock = { ...systemClock, nowMs: () => NOW_MS };
     const jobs = { measurements: JOB };
-    await mustExport({
-      service: source,
-      lakeUrl: base.url,
-      jobs,
-      args: { from: FROM, to: TO },
-      overrides: { clock },
-    });
+    const args = { from: FROM, to: TO };
+    await mustExport({ service: source, lakeUrl: base.url, jobs, args, overrides: { clock } });
     const idsOf = async (vessel: string) =>
       [vessel, [...(await serviceNames(source, [`flat/${vessel}/S*`])).keys()].sort()] as const;
     seriesOf = new Map([await idsOf(VESSEL), await idsOf(OTHER_VESSEL)]);
@@ -99,11 +95,14 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
       for (const id of seriesOf.get(day.vessel)!) service.overlay.removeReadings(id, hourOf(day, hour));
   }
 
+  function answer(which: string, fault: Fault): void {
+    service.faults = ({ family }) => (family === which ? fault : undefined);
+  }
   const expectExact = (day: VesselDay) =>
     expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${day.vessel}/S*`] });
 
   test('a firing at which nothing could be compared is not looked back at, and comes again', async () => {
-    service.faults = ({ family }) => (family === 'statistics' ? { kind: 'status', status: 503 } : undefined);
+    answer('statistics', { kind: 'status', status: 503 });
     addHour(LATE);
     bench.schedule();
     await expect.poll(() => bench.errors()).toHaveLength(1);
@@ -331,7 +330,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
   test('a service that cannot be asked is said once, and asked again later', async () => {
     await bench[Symbol.asyncDispose]();
     bench = await open({ ...JOB, vessels: { discover: 'flat/*/*' } });
-    service.faults = ({ family }) => (family === 'metadata' ? { kind: 'status', status: 503 } : undefined);
+    answer('metadata', { kind: 'status', status: 503 });
     addHour(LATE);
     bench.schedule();
     const errors = () => bench.errors().filter(({ msg }) => msg.startsWith('cannot look back now: '));
@@ -344,10 +343,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
 
   test('what failed for good is not tried again before the day changes, what may pass is', async () => {
     addHour(LATE);
-    service.faults = ({ family }) =>
-      family === 'measurements'
-        ? { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' }
-        : undefined;
+    answer('measurements', { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' });
     bench.schedule();
     bench.work();
     await bench.lookedBack(1);
@@ -367,8 +363,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     await expectExact(LATE);
 
     // Counts that disagree may agree later.
-    service.faults = ({ family }) =>
-      family === 'statistics' ? { kind: 'statistics-counts', offset: 1 } : undefined;
+    answer('statistics', { kind: 'statistics-counts', offset: 1 });
     expect(await again(4)).toMatchObject({ changed: 2 * DAYS, enqueued: 2 * DAYS });
     await bench.idle();
     expect(await bench.fleet.queue.depth()).toMatchObject({ failed: 2 * DAYS });

@@ -9,6 +9,7 @@ import type { AppOverrides } from '../../src/app.ts';
 import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { dayRange, systemClock } from '../../src/core/model/index.ts';
+import type { QueuedDay } from '../../src/fleet/queue/queued-day.ts';
 import { removeBackfill } from '../../src/lake/backfills.ts';
 import { captureKey, receiptKey } from '../../src/lake/keys.ts';
 import { readReceipt } from '../../src/lake/ledger/ledger.ts';
@@ -59,9 +60,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await redis!.stop();
   });
   const open = (job: JobFile, env = {}, overrides: AppOverrides = {}, lakeDir = base.dir) =>
-    openNoticeBench({
-      ...{ env, overrides, service, lakeDir, job, redis: redis! },
-    });
+    openNoticeBench({ env, overrides, service, lakeDir, job, redis: redis! });
   beforeEach(async () => {
     bench = await open(JOB);
   });
@@ -104,6 +103,11 @@ describe.skipIf(redis === undefined)('people are told', () => {
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual([`over ${cause}`]);
     await expectSilence(bench);
+  }
+  /** As `backfill --failed` does. */
+  async function tryAgain(day: QueuedDay): Promise<void> {
+    await bench.fleet.queue.remove(day);
+    await bench.fleet.queue.add([day]);
   }
   /** The next firing tries what may have passed. */
   async function nextFiring(): Promise<void> {
@@ -205,9 +209,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await bench.look();
     await expectFailure('failed/measurements');
     service.faults = undefined;
-    // As `backfill --failed` does.
-    await bench.fleet.queue.remove(NIGHT);
-    await bench.fleet.queue.add([{ ...NIGHT, kind: 'backfill' }]);
+    await tryAgain({ ...NIGHT, kind: 'backfill' });
     await expectRecovery('failed/measurements');
   });
 
@@ -253,9 +255,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     expect(await bench.look()).toEqual(['begun refused/measurements']);
     await expectSilence(bench);
     service.faults = undefined;
-    // As `backfill --failed` does.
-    await bench.fleet.queue.remove(PUBLISHED);
-    await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
+    await tryAgain({ ...PUBLISHED, kind: 'backfill', force: true });
     await expect.poll(() => noteOf(bench.lake.dir, PUBLISHED)).toBeUndefined();
     await expectRecovery('refused/measurements');
   });

@@ -60,9 +60,18 @@ async function startFleet(limits: readonly number[], more: Partial<SharedConcurr
   };
 }
 
+type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
 function askFor(concurrencyLimit: SharedConcurrencyLimit, count: number): Slot[] {
   const slots: Slot[] = [];
   for (let i = 0; i < count; i++) void concurrencyLimit.acquire().then((slot) => slots.push(slot));
+  return slots;
+}
+
+/** What has been got of it once Redis has answered. */
+async function askNow({ time }: Fleet, ...asked: Parameters<typeof askFor>): Promise<Slot[]> {
+  const slots = askFor(...asked);
+  await time.settle();
   return slots;
 }
 
@@ -83,24 +92,21 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
   test('messages that are none of its script neither end a process nor change what it knows', async () => {
     await using fleet = await startFleet([3, 3]);
     const [one] = fleet.handles;
-    askFor(one!, 1);
-    await fleet.time.settle();
+    await askNow(fleet, one!, 1);
     const { client } = fleet.processes[1]!.connection;
     const forged = ['{nope', '', 'null', '5', '[]', '{"current":"x","limit":3}', '{"current":-1,"limit":0}'];
     for (const text of [...forged, '{"current":1e999,"limit":1e999}', '\u001b[2J'])
       await client.publish(`${fleet.prefix}:cap:{reader}`, text);
     await fleet.time.settle();
     expect(one!.current).toBe(3);
-    const slots = askFor(one!, 1);
-    await fleet.time.settle();
+    const slots = await askNow(fleet, one!, 1);
     expect(slots).toHaveLength(1);
   });
 
   test('a slot lives as long as its process renews it', async () => {
     await using fleet = await startFleet([1, 1]);
     const [one, other] = fleet.handles;
-    const first = askFor(one!, 1);
-    await fleet.time.settle();
+    const first = await askNow(fleet, one!, 1);
     const second = askFor(other!, 1);
     await fleet.time.passTime(SHARED_TIMES.ttlMs * 10);
     expect([first.length, second.length]).toEqual([1, 0]);
@@ -112,10 +118,8 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
   test("a dead process' slots come back when they run out, and not before", async () => {
     await using fleet = await startFleet([2, 2]);
     const [doomed, other] = fleet.handles;
-    askFor(doomed!, 2);
-    await fleet.time.settle();
-    const waiting = askFor(other!, 2);
-    await fleet.time.settle();
+    await askNow(fleet, doomed!, 2);
+    const waiting = await askNow(fleet, other!, 2);
     await fleet.kill(0);
     await fleet.time.passTime(SHARED_TIMES.ttlMs - 1_000);
     expect(waiting).toHaveLength(0);
@@ -127,10 +131,8 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
     await using fleet = await startFleet([1, 1, 1]);
     const [holder, doomed, other] = fleet.handles;
     const [held] = await Promise.all([holder!.acquire()]);
-    askFor(doomed!, 1);
-    await fleet.time.settle();
-    const waiting = askFor(other!, 1);
-    await fleet.time.settle();
+    await askNow(fleet, doomed!, 1);
+    const waiting = await askNow(fleet, other!, 1);
     await fleet.kill(1);
     held.release();
     await fleet.time.settle();
@@ -164,8 +166,7 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
     await using fleet = await startFleet([2, 5]);
     const [small, large] = fleet.handles;
     const slot = await small!.acquire();
-    const slots = askFor(large!, 5);
-    await fleet.time.settle();
+    const slots = await askNow(fleet, large!, 5);
     expect(slots).toHaveLength(1);
     expect(large!.current).toBe(2);
     slot.release();
@@ -178,8 +179,7 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
     await using fleet = await startFleet([1, 1]);
     const [one, other] = fleet.handles;
     await one!.acquire();
-    const waiting = askFor(other!, 1);
-    await fleet.time.settle();
+    const waiting = await askNow(fleet, other!, 1);
     expect(waiting).toHaveLength(0);
     await one!.close();
     await fleet.time.settle();
@@ -196,8 +196,7 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
     const keys = await client.keys(`${fleet.prefix}:cap:*`);
     await client.del(keys);
     expect(await fleet.slotsInRedis()).toBe(0);
-    const more = askFor(third!, 1);
-    await fleet.time.settle();
+    const more = await askNow(fleet, third!, 1);
     expect(await fleet.slotsInRedis()).toBe(2);
     await fleet.time.passTime(10_000);
     expect(more).toHaveLength(0);
@@ -248,8 +247,7 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
   test("a dead process' slots run out in time though Redis' clock was set back", async () => {
     await using fleet = await startFleet([1, 1]);
     const [doomed, other] = fleet.handles;
-    askFor(doomed!, 1);
-    await fleet.time.settle();
+    await askNow(fleet, doomed!, 1);
     await fleet.kill(0);
     await fleet.time.stepRedis(-3_600_000);
     const waiting = askFor(other!, 1);
