@@ -109,17 +109,20 @@ export function queryEnv({ baseUrl, authUrl, clientId, clientSecret }: BenchServ
   };
 }
 
+/** All readings of the one vessel, or another job; into a folder that it makes. */
+export async function writeJob(jobsDir: string, text = JOB, name = 'measurements'): Promise<void> {
+  await mkdir(jobsDir, { recursive: true });
+  await writeFile(join(jobsDir, `${name}.yaml`), text);
+}
+const JOB = `dataset: measurements\nvessels: [${VESSEL}]\nselect: ["flat/{vessel}/*"]\n`;
+
 /** Where `vessel-export` finds the server, its job and the lake. */
 export async function exportEnv(
   server: BenchServer,
   lakeUrl: string,
   jobsDir: string,
 ): Promise<Record<string, string>> {
-  await mkdir(jobsDir, { recursive: true });
-  await writeFile(
-    join(jobsDir, 'measurements.yaml'),
-    `dataset: measurements\nvessels: [${VESSEL}]\nselect: ["flat/{vessel}/*"]\n`,
-  );
+  await writeJob(jobsDir);
   return { ...queryEnv(server), LAKE_URL: lakeUrl, JOBS_DIR: jobsDir };
 }
 

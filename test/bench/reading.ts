@@ -3,15 +3,15 @@
  * have left it and without an index; `status --json` and the page's map of a year; `verify --deep`. Each in a process of
  * its own; CPU is of the whole process, its start counted. Throws where a command finds something else than is there.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays, formatCount } from '../../src/core/model/index.ts';
 import { vesselIds } from '../helpers/ledger.ts';
 import { MADE_UP_JOB_FILE, writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
-import { type BenchServer, type ChildRun, measureScript, startMadeUpServer, startServer } from './child.ts';
-import { queryEnv } from './contenders.ts';
+import { type ChildRun, measureScript, startMadeUpServer, startServer } from './child.ts';
+import { queryEnv, writeJob } from './contenders.ts';
 import { formatTable, megabytes, type Voice } from './figures.ts';
 import { FLEET_FROM, FLEET_VESSELS, removeFleetIndex, writeFleetLedger } from './fleet-lake.ts';
 import { type BenchLake, openLocalLake, openS3Lake } from './lakes.ts';
@@ -104,9 +104,9 @@ async function measureMonth(bench: Bench): Promise<void> {
   await using server = await startServer('fleet-server.ts', [String(fleet.length)]);
   const vessels = fleet.slice(0, sizes.vessels);
   const isAll = vessels.length === fleet.length;
-  const jobsDir = await writeJob(
-    dir,
-    'month-jobs',
+  const jobsDir = join(dir, 'month-jobs');
+  await writeJob(
+    jobsDir,
     isAll ? MADE_UP_JOB_FILE : MADE_UP_JOB_FILE.replace(/^vessels: .*$/m, `vessels: [${vessels.join(', ')}]`),
   );
   const { days } = sizes;
@@ -147,7 +147,8 @@ async function measureYear({ dir, sizes, signal, voice, note }: Bench): Promise<
   const vesselDays = options.vessels * options.days;
   voice.progress(`making up ${formatCount(vesselDays)} vessel-days`);
   const made = await writeMadeUpFolder(lake, options);
-  const jobsDir = await writeJob(dir, 'year-jobs', MADE_UP_JOB_FILE);
+  const jobsDir = join(dir, 'year-jobs');
+  await writeJob(jobsDir, MADE_UP_JOB_FILE);
   const env = { LAKE_URL: pathToFileURL(lake).href, JOBS_DIR: jobsDir };
   const range = ['--from', made.from, '--to', made.to];
   voice.progress(`waiting ${sizes.settleMs / 1_000} s`);
@@ -185,7 +186,9 @@ async function measureDeep({ dir, sizes, signal, voice, note }: Bench): Promise<
   await using server = await startMadeUpServer({ vessels, readingsPerDay, latencyMs: 0 });
   await using lake = openLocalLake(join(dir, 'deep'));
   const vesselDays = vessels * days;
-  const env = await deepEnv(dir, server, lake);
+  const jobsDir = join(dir, 'deep-jobs');
+  await writeJob(jobsDir, MADE_UP_JOB_FILE);
+  const env = { ...queryEnv(server), LAKE_URL: lake.url, JOBS_DIR: jobsDir, LOG_LEVEL: 'warn' };
   const range = ['--from', DATE, '--to', addDays(DATE, days)];
   voice.progress(`exporting ${vesselDays} vessel-days`);
   await measureScript(CLI, ['run', ...range], env, signal);
@@ -203,16 +206,4 @@ async function measureDeep({ dir, sizes, signal, voice, note }: Bench): Promise<
       more: `${perDay.toFixed(0)} ms of CPU a vessel-day of ${formatCount(readingsPerDay)} readings`,
     });
   }
-}
-
-async function deepEnv(dir: string, server: BenchServer, lake: BenchLake): Promise<Record<string, string>> {
-  const jobsDir = await writeJob(dir, 'deep-jobs', MADE_UP_JOB_FILE);
-  return { ...queryEnv(server), LAKE_URL: lake.url, JOBS_DIR: jobsDir, LOG_LEVEL: 'warn' };
-}
-
-async function writeJob(dir: string, name: string, text: string): Promise<string> {
-  const jobsDir = join(dir, name);
-  await mkdir(jobsDir);
-  await writeFile(join(jobsDir, 'measurements.yaml'), text);
-  return jobsDir;
 }

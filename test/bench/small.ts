@@ -2,11 +2,11 @@
  * Many small vessel-days, as a nightly run has them: CPU per vessel-day of 2,000 readings of the exporter alone, beside
  * what people use instead, which read files. Everything of one row runs in one process, its start counted.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addDays, formatCount } from '../../src/core/model/index.ts';
 import { type BenchServer, type ChildRun, measureScript, startMadeUpServer } from './child.ts';
-import { exportEnv } from './contenders.ts';
+import { exportEnv, writeJob } from './contenders.ts';
 import { formatSpread, formatTable, megabytes, spreadOf, type Voice } from './figures.ts';
 import { type BenchLake, openLocalLake, openS3Lake } from './lakes.ts';
 import { DATE } from './prepared-day.ts';
@@ -67,8 +67,8 @@ async function exportAll(
 ): Promise<SmallRun> {
   const jobsDir = join(dir, 'small-jobs');
   const env = { ...(await exportEnv(server, lake.url, jobsDir)), ...lake.env, LOG_LEVEL: 'warn' };
-  await writeFile(
-    join(jobsDir, 'measurements.yaml'),
+  await writeJob(
+    jobsDir,
     'dataset: measurements\nvessels: { discover: "flat/*/*" }\nselect: ["flat/{vessel}/*"]\n',
   );
   const args = ['run', 'measurements', '--from', DATE, '--to', addDays(DATE, NIGHTS), '--json'];

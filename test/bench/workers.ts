@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
@@ -17,8 +17,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import type { BenchServer } from './child.ts';
-import { queryEnv } from './contenders.ts';
-import { VESSEL } from './prepared-day.ts';
+import { queryEnv, writeJob } from './contenders.ts';
 
 /** Between looks at the queue. */
 const LOOK_MS = 20;
@@ -57,7 +56,7 @@ export async function runFleet(
   signal: AbortSignal,
 ): Promise<FleetRun> {
   const [lakeDir, jobsDir] = [join(dir, 'lake'), join(dir, 'jobs')];
-  await writeJobFiles(load, jobsDir);
+  for (const job of new Set(load.days.map((day) => day.job))) await writeJob(jobsDir, undefined, job);
   await using redis = await startOwnRedis();
   const env = {
     ...queryEnv(load.server),
@@ -88,12 +87,6 @@ export async function runFleet(
     await connection.close();
     await rm(dir, { recursive: true, force: true });
   }
-}
-
-async function writeJobFiles({ days }: FleetLoad, jobsDir: string): Promise<void> {
-  await mkdir(jobsDir, { recursive: true });
-  const text = `dataset: measurements\nvessels: [${VESSEL}]\nselect: ["flat/{vessel}/*"]\n`;
-  for (const job of new Set(days.map((day) => day.job))) await writeFile(join(jobsDir, `${job}.yaml`), text);
 }
 
 async function untilEmpty(queue: VesselDayQueue, signal: AbortSignal): Promise<void> {
