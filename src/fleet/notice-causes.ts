@@ -13,13 +13,12 @@ import { describeHold, type Hold } from './queue/hold.ts';
 /** The hold of the queue; it cannot be known while Redis is out of reach. */
 export type HoldNow = Hold | 'none' | 'unknown';
 
-/** What is kept of what is told of a job, by kind: the last one. A kind of which nothing was told is not known yet. */
-export const HEARD_KINDS = [
-  ...(['missing', 'discovered', 'warned', 'snapshots', 'failed', 'looked-back'] as const),
-  /** Since a look-back has ended. */
-  'look-back-failed',
-] as const;
-type HeardKind = (typeof HEARD_KINDS)[number];
+/** The events of a job of which the last one is kept, each until one of the kind beside it. Without one, nothing is known of its kind yet. */
+export const HEARD_KINDS = {
+  ...{ missing: null, discovered: null, warned: null, snapshots: null, failed: null, 'looked-back': null },
+  'look-back-failed': 'looked-back',
+} as const;
+type HeardKind = keyof typeof HEARD_KINDS;
 export type Heard = { readonly [K in HeardKind]?: Extract<FleetEvent, { readonly kind: K }> };
 
 export interface JobFacts {

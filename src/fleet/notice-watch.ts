@@ -120,7 +120,8 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
       else if (event.kind === 'job-planned') plannedMs.set(event.job, clock.monotonicMs());
       else if (isHeard(event)) {
         const known = { ...heard.get(event.job), [event.kind]: event };
-        if (event.kind === 'looked-back') delete known['look-back-failed'];
+        for (const [kind, endedBy] of Object.entries(HEARD_KINDS))
+          if (endedBy === event.kind) delete known[kind as keyof Heard];
         heard.set(event.job, known);
       }
     },
@@ -141,7 +142,7 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
 }
 
 const isHeard = (event: FleetEvent): event is NonNullable<Heard[keyof Heard]> =>
-  (HEARD_KINDS as readonly string[]).includes(event.kind);
+  Object.hasOwn(HEARD_KINDS, event.kind);
 const textAbout = (text: string, job: string | undefined) => (job === undefined ? text : `${job}: ${text}`);
 const endOf = ({ end }: { readonly end: string }, job: string | undefined) => textAbout(end, job);
 
