@@ -12,6 +12,7 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import { exportJobs, performTasks } from '../../src/export/run/run-jobs.ts';
 import { acceptWarning } from '../../src/lake/accept.ts';
 import { createLakeLayout } from '../../src/lake/layout.ts';
+import { createIndexJournal } from '../../src/lake/ledger/index-journal.ts';
 import { createLastPublished } from '../../src/lake/ledger/newest-days.ts';
 import { createLakeTables } from '../../src/lake/publish/lake-tables.ts';
 import { convertLake } from '../../src/lake/upkeep/convert.ts';
@@ -76,9 +77,11 @@ function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close():
   });
   const tables = createLakeTables({ store, clock, log: silentLog });
   const from = { wanted, source: { url: BASE_URL }, isShared: false };
+  const journal = createIndexJournal(store, silentLog, clock);
   let nonces = 0;
   const ports: ExportPorts = {
-    ...{ store, clock, encoder, client, log: silentLog, sizes, tables, sourceUrl: BASE_URL },
+    ...{ store, clock, encoder, client, log: silentLog, sizes, tables, journal },
+    sourceUrl: BASE_URL,
     layout: createLakeLayout({ store, clock, log: silentLog, ...from }),
     lastPublished: createLastPublished(store, clock),
     // A host of its own: whether another lives, nobody can see.
@@ -92,6 +95,7 @@ function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close():
     async close() {
       await tables.close();
       await client.close();
+      await journal.close();
     },
   };
 }

@@ -29,7 +29,7 @@ export function createIndexJournal(store: Pick<ObjectStore, 'put'>, log: Log, cl
   async function writePiece(rows: readonly IndexRow[]): Promise<void> {
     const { job, date } = rows[0]!;
     const newest = new Map(rows.map((row) => [`${row.vessel}/${row.date}`, row]));
-    const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${uniqueId()}`;
+    const name = `${new Date(clock.nowMs()).toISOString().replaceAll(/[^0-9]/g, '')}-${uniqueId()}`;
     const key = indexPieceKey(job, date.slice(0, 7), name);
     try {
       const { packIndex } = await loadIndexFile();

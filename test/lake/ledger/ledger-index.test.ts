@@ -265,8 +265,14 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
 
   test('a store that hangs keeps nobody for a piece of an index', async () => {
     const clock = createManualClock();
-    let isClosed = false;
-    const journal = createIndexJournal({ put: () => new Promise<never>(() => {}) }, silentLog, clock);
+    let [isClosed, piece] = [false, ''];
+    const hangs = {
+      put(key: string) {
+        piece = key;
+        return new Promise<never>(() => {});
+      },
+    };
+    const journal = createIndexJournal(hangs, silentLog, clock);
     const dates = [FROM, addDays(FROM, 1)];
     await publish(
       journal,
@@ -277,6 +283,8 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     });
     await clock.advance(9_999);
     expect(isClosed).toBe(false);
+    const at = new Date(clock.nowMs() - 9_999).toISOString().replaceAll(/[^0-9]/g, '');
+    expect(piece, 'dated by the clock that it was given').toContain(`${at}-`);
     await clock.advance(1);
     await closed;
     expect(isClosed).toBe(true);
