@@ -24,6 +24,7 @@ const act = (kind: Act['kind'], atMs: number, more: Partial<Act> = {}): Act => (
 const BASE: Omit<History, 'seed' | 'acts'> = {
   ...{ profile: 'upkeep', layout: 'plain', vessels: ['IMO9321483'], dates: ['2026-01-05'] },
   ...{ sizes: { rowGroupRows: 4, partBytes: 3_000 }, store: NO_STORE_FAULTS, service: NO_SERVICE_FAULTS },
+  abilities: 'all',
   changes: [],
 };
 

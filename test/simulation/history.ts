@@ -4,7 +4,7 @@ import { addDays } from '../../src/core/model/index.ts';
 import { chance, type Draw, pick, randomOf } from './random.ts';
 import { drawServiceFaults, type ServiceFaults } from './service.ts';
 import { CHANGES, type SourceChange } from './source.ts';
-import { drawStoreFaults, type StoreFaults } from './store.ts';
+import { type Abilities, drawAbilities, drawStoreFaults, type StoreFaults } from './store.ts';
 
 export const PROFILES = ['plain', 'delta', 'upkeep'] as const;
 export type Profile = (typeof PROFILES)[number];
@@ -39,6 +39,7 @@ export interface History {
   readonly dates: readonly string[];
   readonly sizes: FormatSizes;
   readonly store: StoreFaults;
+  readonly abilities: Abilities;
   readonly service: ServiceFaults;
   readonly acts: readonly Act[];
   readonly changes: readonly SourceChange[];
@@ -53,9 +54,11 @@ export function drawHistory(seed: number, only?: Profile): History {
   const draw = randomOf(seed, 'history');
   const profile = only ?? pick(draw, PROFILES);
   const dates = Array.from({ length: 1 + draw(2) }, (_, day) => addDays(FIRST_DATE, day));
-  const acts = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
+  const drawn = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
+  const { abilities, unnamed } = drawAbilities(randomOf(seed, 'abilities'));
+  const acts = drawn.map(FITTING[abilities] ?? ((act) => act));
   return {
-    ...{ seed, profile, dates, acts },
+    ...{ seed, profile, dates, acts, abilities },
     layout: profile === 'delta' ? 'delta' : profile === 'plain' ? 'plain' : pick(draw, ['plain', 'delta']),
     vessels: VESSELS.slice(0, chance(draw, 70) ? 1 : 2),
     sizes: pick(draw, [
@@ -63,7 +66,7 @@ export function drawHistory(seed: number, only?: Profile): History {
       { rowGroupRows: 4, partBytes: 3_000 },
       { rowGroupRows: 1_000, partBytes: 1 << 20 },
     ]),
-    store: drawStoreFaults(draw),
+    store: drawStoreFaults(draw, unnamed),
     service: drawServiceFaults(draw),
     changes: Array.from({ length: draw(4) }, () => ({
       atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
@@ -72,6 +75,16 @@ export function drawHistory(seed: number, only?: Profile): History {
     })),
   };
 }
+
+/** What the product asks of people whose store lacks conditions. */
+const FITTING: Readonly<Partial<Record<Abilities, (act: Act, at: number) => Act>>> = {
+  /** Nobody takes over from one who lives: between its read and its write is a moment in which two may collide. */
+  'no-replace': ({ step: _, pauseAfter: __, ...act }) => {
+    return { ...act, aheadMs: act.aheadMs % 4_000, takeover: false };
+  },
+  /** One at a time: the next begins once nothing of the one before is on its way. */
+  'no-put': (act, at) => ({ ...act, atMs: at * 4 * 60 * MINUTE_MS + (act.atMs % MINUTE_MS) }),
+};
 
 const KINDS: Readonly<Record<Profile, readonly ActKind[]>> = {
   plain: ['run', 'run', 'run', 'run', 'reconcile', 'reconcile', 'accept'],

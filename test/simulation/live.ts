@@ -1,6 +1,6 @@
 /** Lives a history to its end, and asks every oracle. */
 import { VesselExportError } from '../../src/core/errors.ts';
-import type { Act, History } from './history.ts';
+import type { Act, ActKind, History } from './history.ts';
 import { OracleError, Oracles } from './oracles.ts';
 import type { Content } from './reader.ts';
 import { createWorld, fromSeed, type Watching, type World } from './world.ts';
@@ -35,7 +35,11 @@ async function liveToEnd(world: World, oracles: Oracles, askOracles: () => Promi
   const { scheduler, ended, history } = world;
   await scheduler.run(() => false);
   await askOracles();
+  const [isUnfit, isTable] = [history.abilities === 'no-put', history.layout === 'delta'];
   for (const { act, said, error } of ended) {
+    const isRefused = [error, ...(said?.results ?? [])].some(isUnfitStore);
+    if (isRefused && !(isUnfit && (isTable || act.kind === 'convert')))
+      throw new OracleError(`${act.name} is refused: unfit-store`);
     if (error !== undefined && !(error instanceof VesselExportError))
       throw new OracleError(`${act.name} ends with an internal error: ${(error as Error).stack}`);
     for (const { code = '', message } of said?.results ?? [])
@@ -43,7 +47,22 @@ async function liveToEnd(world: World, oracles: Oracles, askOracles: () => Promi
         throw new OracleError(`4: ${act.name} says ${code} of a sound lake: ${message}`);
   }
   if (ended.length + world.killed() < history.acts.length) throw new OracleError('7: a process hangs');
-  await endCalmly(world, oracles, askOracles);
+  if (isUnfit) await expectRefused(world, isTable ? ['run', 'convert'] : ['convert']);
+  if (!isUnfit || !isTable) return await endCalmly(world, oracles, askOracles);
+  const { key } = world.changes[0] ?? {};
+  if (key !== undefined) throw new OracleError(`a lake that is refused has ${key}`);
+}
+
+const isUnfitStore = (said: unknown) => (said as { code?: string } | undefined)?.code === 'unfit-store';
+
+/** A store that overwrites in spite of conditions is none for a table. */
+async function expectRefused(world: World, kinds: readonly ActKind[]): Promise<void> {
+  for (const kind of kinds) {
+    const said = await world.calmly({ kind }).catch((error: unknown) => error);
+    const { results = [said] } = said as { results?: readonly unknown[] };
+    if (results.length === 0 || !results.every(isUnfitStore))
+      throw new OracleError(`${kind} is not refused: expected unfit-store`);
+  }
 }
 
 /** 7, 4, 8: with faults off all is published, agrees, and nothing is left over. */

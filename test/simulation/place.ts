@@ -3,12 +3,12 @@ import { createMemoryStore } from '../helpers/memory-store.ts';
 import type { StorePlace } from '../store/store-suite.ts';
 import { randomOf } from './random.ts';
 import { createLife, createScheduler } from './scheduler.ts';
-import { NO_STORE_FAULTS, storeOf } from './store.ts';
+import { type Abilities, NO_STORE_FAULTS, storeOf } from './store.ts';
 
-export function createPlace(): StorePlace {
+export function createPlace(abilities: Abilities = 'all'): StorePlace {
   const scheduler = createScheduler(1, { maxEvents: Number.POSITIVE_INFINITY });
   const disk = createMemoryStore();
-  const world = { scheduler, disk, faults: () => NO_STORE_FAULTS, draw: randomOf(1, 'store') };
+  const world = { scheduler, disk, faults: () => NO_STORE_FAULTS, draw: randomOf(1, 'store'), abilities };
   let isRunning = false;
   const goOn = async () => {
     if (isRunning) return;

@@ -34,6 +34,7 @@ function* shorter(history: History): Generator<History> {
   if (vessels.length > 1) yield { ...history, vessels: vessels.slice(0, 1) };
   if (dates.length > 1) yield { ...history, dates: dates.slice(0, 1) };
   for (const change of changes) yield { ...history, changes: changes.filter((one) => one !== change) };
+  if (history.abilities !== 'all') yield { ...history, abilities: 'all' };
   for (const [kind, rate] of Object.entries(store))
     if (rate > 0) yield { ...history, store: { ...store, [kind]: 0 } };
   for (const [kind, rate] of Object.entries(service))

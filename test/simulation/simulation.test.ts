@@ -17,6 +17,9 @@ const BOUND_MS = 900_000;
 const SRC = resolve(import.meta.dirname, '../../src');
 
 describeStore('simulated, without faults', async () => createPlace());
+describeStore('simulated, with no condition on completing or removing', async () =>
+  createPlace('no-complete'),
+);
 
 test('whatever processes, clocks, store and source do, every oracle holds', {
   timeout: BOUND_MS,

@@ -4,8 +4,14 @@
  * asked again here, as the port has it.
  */
 import { CommitUnknownError, RetriableError } from '../../src/core/errors.ts';
-import type { ObjectStore } from '../../src/store/store.ts';
-import { chance, type Draw } from './random.ts';
+import {
+  type ObjectStore,
+  objectChanged,
+  type PartRef,
+  type UploadRef,
+  type Version,
+} from '../../src/store/store.ts';
+import { chance, type Draw, pick } from './random.ts';
 import { type Life, type Scheduler, shortDelay } from './scheduler.ts';
 
 /** Of a hundred calls, so many meet each fault. */
@@ -20,9 +26,17 @@ export interface StoreFaults {
   readonly doubled: number;
   /** Somebody else is writing there, the store says. */
   readonly conflict: number;
+  /** It is done, and the answer names no version: a page of somebody in between. */
+  readonly unnamed: number;
 }
 
-export const NO_STORE_FAULTS: StoreFaults = { lost: 0, unanswered: 0, late: 0, doubled: 0, conflict: 0 };
+export const NO_STORE_FAULTS: StoreFaults = {
+  ...{ lost: 0, unanswered: 0, late: 0, doubled: 0, conflict: 0, unnamed: 0 },
+};
+
+/** What a store can do: all, no condition on completing and removing, nor on replacing, nor where there is nothing. */
+export const ABILITIES = ['all', 'no-complete', 'no-replace', 'no-put'] as const;
+export type Abilities = (typeof ABILITIES)[number];
 
 const TIMEOUT_MS = 5_000;
 const LATEST_MS = 20 * 60_000;
@@ -33,6 +47,7 @@ interface StoreWorld {
   readonly disk: ObjectStore;
   readonly faults: () => StoreFaults;
   readonly draw: Draw;
+  readonly abilities?: Abilities;
   /** Told of each effect right before it is. */
   readonly onEffect: (life: Life, call: string, how: How) => void;
 }
@@ -40,10 +55,18 @@ interface StoreWorld {
 /** `again`: it came twice; `unanswered`: nobody hears of it. */
 export type How = 'once' | 'late' | 'again' | 'unanswered';
 
-type Kind = 'read' | 'write' | 'conditional' | 'part' | 'complete';
+/** `replace`: without a condition, where the store knows none. */
+type Kind = 'read' | 'write' | 'conditional' | 'replace' | 'part' | 'complete';
 
 /** The store as one process has it. */
-export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }: StoreWorld): ObjectStore {
+export function storeOf(life: Life, world: StoreWorld): ObjectStore {
+  const { scheduler, disk, faults, draw, abilities = 'all', onEffect } = world;
+  const can = {
+    conditionalPut: abilities !== 'no-put',
+    conditionalReplace: abilities === 'all' || abilities === 'no-complete',
+    conditionalComplete: abilities === 'all',
+  };
+
   /** One request. */
   function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
     scheduler.onAsk(life);
@@ -53,7 +76,8 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
     const { nowMs } = scheduler;
     // What somebody sends while he dies or falls asleep may be on its way for long.
     const isStopped = life.isDead || life.pausedUntilMs > nowMs;
-    const fate = isStopped && kind !== 'read' && lateMs % 2 === 0 ? 'late' : fateOf(throwOf, kind, faults());
+    const isLate = isStopped && kind !== 'read' && kind !== 'replace' && lateMs % 2 === 0;
+    const fate = isLate ? 'late' : fateOf(throwOf, kind, faults());
     return new Promise<T>((resolve, reject) => {
       const effect = (how: How) => {
         onEffect(life, call, how);
@@ -74,7 +98,7 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
         if (fate === 'doubled') arrive(thereMs + lateMs, 'again');
         scheduler.at(nowMs + thereMs, () =>
           effect('once').then(
-            (result) => answer(() => resolve(result)),
+            (result) => answer(() => (fate === 'unnamed' ? reject(new UnnamedError(call)) : resolve(result))),
             (error: unknown) => answer(() => reject(error)),
           ),
         );
@@ -88,9 +112,57 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
       try {
         return await ask(call, kind, act);
       } catch (error) {
-        if (!(error instanceof RetriableError) || error.code === 's3-conflict' || tries === TRIES)
+        const isFinal = error instanceof UnnamedError && kind !== 'read';
+        if (!(error instanceof RetriableError) || error.code === 's3-conflict' || isFinal || tries === TRIES)
           throw error;
       }
+  }
+
+  /** What was written is read back where the answer tells nothing. */
+  async function putIf(key: string, bytes: Uint8Array, expected: Version | null) {
+    const isConditional = expected === null ? can.conditionalPut : can.conditionalReplace;
+    const put = async () => {
+      if (isConditional) return await disk.putIf(key, bytes, expected);
+      await disk.put(key, bytes);
+      return (await disk.head(key))?.version;
+    };
+    try {
+      return await again(
+        `put ${key} in the place of ${expected}`,
+        isConditional ? 'conditional' : 'replace',
+        put,
+      );
+    } catch (error) {
+      if (!(error instanceof UnnamedError)) throw error;
+      const version = versionHolding(await store.get(key), bytes);
+      if (version === undefined) throw error;
+      return version;
+    }
+  }
+
+  /** For a store that cannot replace a version in one act: reads before and after the write. */
+  async function replaceWithReads(key: string, bytes: Uint8Array, expected: Version) {
+    const before = await store.get(key);
+    const own = versionHolding(before, bytes);
+    if (own !== undefined || before?.version !== expected) return own;
+    await putIf(key, bytes, expected);
+    return versionHolding(await store.get(key), bytes);
+  }
+
+  /** Completes with the condition where the store can, else after a look. */
+  async function complete(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null) {
+    const call = `complete ${upload.key} ${upload.nonce}`;
+    const isLooked = expected !== undefined && !can.conditionalComplete;
+    if (isLooked && ((await store.head(upload.key))?.version ?? null) !== expected) {
+      if (await store.publishedBy(upload, parts)) return;
+      throw objectChanged(upload.key);
+    }
+    try {
+      await ask(call, 'complete', () => disk.completeUpload(upload, parts, isLooked ? undefined : expected));
+    } catch (error) {
+      if (!(error instanceof UnnamedError)) throw error;
+      if (!(await store.publishedBy(upload, parts))) throw noAnswer('complete', call);
+    }
   }
 
   const store: ObjectStore = {
@@ -101,15 +173,22 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
       again(`get ${key} [${from},${to})`, 'read', () => disk.getRange(key, from, to)),
     put: (key, bytes) => again(`put ${key}`, 'write', () => disk.put(key, bytes)),
     putIf: (key, bytes, expected) =>
-      again(`put ${key} in the place of ${expected}`, 'conditional', () => disk.putIf(key, bytes, expected)),
+      expected === null || can.conditionalReplace
+        ? putIf(key, bytes, expected)
+        : replaceWithReads(key, bytes, expected),
     putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
     remove: (key) => again(`remove ${key}`, 'write', () => disk.remove(key)),
     async removeAll(keys, mayReturn = []) {
       const all = [...keys, ...mayReturn];
       if (all.length > 0) await again(`remove ${all.join(' ')}`, 'write', () => disk.removeAll(all));
     },
-    removeIf: (key, expected) =>
-      again(`remove ${key} if ${expected}`, 'conditional', () => disk.removeIf(key, expected)),
+    async removeIf(key, expected) {
+      if (can.conditionalComplete)
+        return await again(`remove ${key} if ${expected}`, 'conditional', () => disk.removeIf(key, expected));
+      if ((await store.head(key))?.version !== expected) return false;
+      await store.remove(key);
+      return true;
+    },
     async *list(prefix) {
       for await (const page of store.listPages(prefix)) yield* page;
     },
@@ -123,10 +202,7 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
       again(`send part ${number} of ${upload.key}`, 'part', () => disk.uploadPart(upload, number, bytes)),
     adoptUpload: (upload, parts, nonce) =>
       ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adoptUpload(upload, parts, nonce)),
-    completeUpload: (upload, parts, expected) =>
-      ask(`complete ${upload.key} ${upload.nonce}`, 'complete', () =>
-        disk.completeUpload(upload, parts, expected),
-      ),
+    completeUpload: complete,
     publishedBy: (upload, parts) =>
       again(`is ${upload.key} ${upload.nonce}`, 'read', () => disk.publishedBy(upload, parts)),
     abortUpload: (upload) =>
@@ -134,20 +210,24 @@ export function storeOf(life: Life, { scheduler, disk, faults, draw, onEffect }:
     async *listUploads(prefix) {
       yield* await again(`list uploads ${prefix}`, 'read', () => Array.fromAsync(disk.listUploads(prefix)));
     },
-    capabilities: () => disk.capabilities(),
+    capabilities: async () => can,
     close: async () => {},
   };
   return store;
 }
 
-/** What becomes of a request, by a throw of `[0, 100)`. What only reads is never late; parts are sent in their order. */
+/**
+ * What becomes of a request, by a throw of `[0, 100)`. What only reads is never late; parts are sent in their order. What
+ * replaces a version without a condition would do harm where it is late: that such a store is to be spared.
+ */
 function fateOf(throwOf: number, kind: Kind, faults: StoreFaults): keyof StoreFaults | undefined {
+  const mayStray = kind === 'write' || kind === 'conditional' || kind === 'complete';
   const may = {
     lost: true,
     conflict: kind === 'conditional',
     unanswered: kind !== 'read',
-    late: kind !== 'read' && kind !== 'part',
-    doubled: kind !== 'read' && kind !== 'part',
+    ...{ late: mayStray, doubled: mayStray },
+    unnamed: kind !== 'write' && kind !== 'part',
   };
   let below = 0;
   for (const fate of Object.keys(may) as (keyof StoreFaults)[]) {
@@ -157,6 +237,17 @@ function fateOf(throwOf: number, kind: Kind, faults: StoreFaults): keyof StoreFa
   return undefined;
 }
 
+/** Nobody asks again because of one by itself, for what was written is there. */
+class UnnamedError extends RetriableError {
+  constructor(call: string) {
+    super('unreachable', `${call}: the answer names no version`);
+  }
+}
+
+function versionHolding(found: Awaited<ReturnType<ObjectStore['get']>>, bytes: Uint8Array) {
+  return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
+}
+
 function noAnswer(kind: Kind, call: string): Error {
   return kind === 'complete'
     ? new CommitUnknownError('complete-unknown', `${call}: no answer`)
@@ -164,8 +255,18 @@ function noAnswer(kind: Kind, call: string): Error {
 }
 
 /** Some of the faults of a history: whole kinds are left out, so that each kind is seen alone too. */
-export function drawStoreFaults(draw: Draw): StoreFaults {
-  if (chance(draw, 20)) return NO_STORE_FAULTS;
+export function drawStoreFaults(draw: Draw, unnamed = 0): StoreFaults {
+  if (chance(draw, 20)) return { ...NO_STORE_FAULTS, unnamed };
   const rate = () => (draw(2) === 0 ? 0 : 1 + draw(6));
-  return { lost: rate(), unanswered: rate(), late: rate(), doubled: rate(), conflict: draw(4) === 0 ? 1 : 0 };
+  const conflict = () => (draw(4) === 0 ? 1 : 0);
+  return {
+    ...{ lost: rate(), unanswered: rate(), late: rate(), doubled: rate() },
+    ...{ conflict: conflict(), unnamed },
+  };
+}
+
+/** Of a store, and how often its answers name no version. */
+export function drawAbilities(draw: Draw): { readonly abilities: Abilities; readonly unnamed: number } {
+  const abilities = chance(draw, 60) ? 'all' : pick(draw, ABILITIES);
+  return { abilities, unnamed: draw(3) === 0 ? 1 + draw(4) : 0 };
 }

@@ -95,7 +95,7 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     };
     const store = storeOf(life, {
       ...{ scheduler, disk, draw: randomOf(seed, `${life.name} store`) },
-      faults: () => (isCalm ? NO_STORE_FAULTS : history.store),
+      ...{ faults: () => (isCalm ? NO_STORE_FAULTS : history.store), abilities: history.abilities },
       onEffect(who, call, how) {
         by = who.name;
         cells?.onEffect(who.name, call, how);
