@@ -140,9 +140,9 @@ export interface ObjectStore {
 /** Names what is at a key: another writing has another version, but S3 may give the same to the same bytes. */
 export type Version = string;
 
-/** Where a store lacks the latter two, a look before and a look after stand in for them. */
+/** Where a store lacks one, a look before and a look after stand in for it. */
 interface StoreCapabilities {
-  /** `putIfAbsent` writes over nothing. Nothing stands in for it: without it a lake has room for one writer. */
+  /** `putIfAbsent` writes over nothing, however many race. Without it a lake has room for one writer. */
   readonly conditionalPut: boolean;
   /** `putIf` replaces a version in one act. */
   readonly conditionalReplace: boolean;

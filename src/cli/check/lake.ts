@@ -56,7 +56,8 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
   },
 
   async 'conditional-put'({ store, key, settings }) {
-    if (await store.putIfAbsent(key, OTHER_BYTES)) {
+    const { conditionalPut } = await store.capabilities();
+    if (!conditionalPut || (await store.putIfAbsent(key, OTHER_BYTES))) {
       const isTable = (settings.LAKE_LAYOUT ?? (await readLayout(store))) === 'delta';
       const isNeeded = isTable || settings.REDIS_URL !== undefined;
       const refused = 'tables (LAKE_LAYOUT=delta) and fleets (schedule, worker, backfill) are refused';

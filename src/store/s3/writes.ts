@@ -37,22 +37,21 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
       await putObject(key, bytes);
     });
 
-  /** Reads before and after the write, for a store that cannot replace a version in one act. */
-  const replaceWithReads: Writes['putIf'] = async (key, bytes, expected) => {
+  /** Reads before and after the write, for a store that cannot do it in one act: enough where nobody else writes there. */
+  const writeWithReads: Writes['putIf'] = async (key, bytes, expected) => {
     const before = await readObject(s3, key);
     const own = versionHolding(before, bytes);
-    if (own !== undefined || before?.version !== expected) return own;
+    if (own !== undefined || (before?.version ?? null) !== expected) return own;
     await put(key, bytes);
     return versionHolding(await readObject(s3, key), bytes);
   };
 
   const putIf: Writes['putIf'] = async (key, bytes, expected) => {
-    let condition: PutCondition = { IfNoneMatch: '*' };
-    if (expected !== null) {
-      const { matchForm } = await abilities();
-      if (matchForm === undefined) return await replaceWithReads(key, bytes, expected);
-      condition = { IfMatch: matchForm(expected) };
-    }
+    const { putsIfAbsent, matchForm } = await abilities();
+    if (expected === null ? !putsIfAbsent : matchForm === undefined)
+      return await writeWithReads(key, bytes, expected);
+    const condition: PutCondition =
+      expected === null ? { IfNoneMatch: '*' } : { IfMatch: matchForm!(expected) };
     for (let attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++) {
       try {
         return await putObject(key, bytes, condition);

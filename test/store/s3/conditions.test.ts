@@ -80,6 +80,9 @@ test('where a server ignores conditions, a look before and after stands in for t
     expect(second).toBe((await store.head('a'))!.version);
     expect(await store.putIf('a', bytes('late'), version)).toBeUndefined();
     expect(await store.putIf('a', bytes('two'), version)).toBe(second);
+    // What a predecessor has left there stays: of one writer after the other nothing is lost.
+    expect(await store.putIfAbsent('a', bytes('new'))).toBe(false);
+    expect(await store.putIfAbsent('b', bytes('new'))).toBe(true);
     expect(await store.putIf('none', bytes('late'), version)).toBeUndefined();
     expect(await textOf(store, 'a')).toBe('two');
     expect(await store.removeIf('a', version)).toBe(false);
