@@ -45,6 +45,35 @@ export class Oracles {
     this.#world = world;
   }
 
+  get layout(): string | undefined {
+    return this.#layout;
+  }
+
+  bytesOf(key: string): Uint8Array | undefined {
+    return this.#objects.get(key);
+  }
+
+  #claimsOf(day: string): ClaimFile[] {
+    const isOfDay = (key: string) => CLAIM.exec(key)?.slice(1, 3).reverse().join(' ') === day;
+    return [...this.#claims].flatMap(([key, file]) => (isOfDay(key) ? [file] : []));
+  }
+
+  hasClaim(day: string): boolean {
+    return this.#claimsOf(day).length > 0;
+  }
+
+  /** Has an attempt published the day, or found nothing to change, and not said so? Or may it have? */
+  isDraftPublished(day: string): boolean {
+    const { epoch } = this.receipts.get(day)!;
+    const isSilent = (file: ClaimFile) => file.epoch > epoch && file.sealed?.upload === null;
+    return (this.#visible.get(day)?.epoch ?? 0) > epoch || this.#claimsOf(day).some(isSilent);
+  }
+
+  /** Then an entry before it is nothing that anybody needs. */
+  hasCheckpoint(): boolean {
+    return this.#objects.has(`${JOB}/_delta_log/_last_checkpoint`);
+  }
+
   /** Throws OracleError. */
   async take(change: Change): Promise<void> {
     try {

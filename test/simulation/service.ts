@@ -37,6 +37,8 @@ interface ServiceWorld {
   readonly scheduler: Scheduler;
   readonly source: Source;
   readonly faults: () => ServiceFaults;
+  /** A vessel of which nothing is answered. */
+  readonly refused?: string | undefined;
   readonly draw: Draw;
   readonly onRequest: (life: Life, asked: string, status: number) => void;
 }
@@ -60,7 +62,10 @@ export function transportOf(life: Life, world: ServiceWorld): Transport {
     below += silent;
     if (throwOf < below) await wait(200_000);
     below += refused;
-    const isRefused = throwOf < below && outgoing.setting === 'QUERY_BASE_URL';
+    const isAsked = (text: string) => `${outgoing.target} ${outgoing.body ?? ''}`.includes(text);
+    const ids = source.series.filter((one) => one.vessel === world.refused).map(({ id }) => id);
+    const isOfRefused = world.refused !== undefined && [world.refused, ...ids].some(isAsked);
+    const isRefused = (throwOf < below || isOfRefused) && outgoing.setting === 'QUERY_BASE_URL';
     const found = isRefused
       ? { status, text: '{"error":"in trouble"}' }
       : answerTo(outgoing, source, throwOf >= below && throwOf < below + miscounted ? 1 : 0);

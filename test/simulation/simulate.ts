@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
+import { type Crossing, tellCrossings } from './damage.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
@@ -32,9 +33,10 @@ async function simulate(): Promise<boolean> {
   const beganMs = performance.now();
   let [events, failed] = [0, 0];
   const visits = new Map<Visit, number>();
+  const crossings = new Map<Crossing, number>();
   for (let seed = from; seed < from + seeds; seed++) {
     const history = drawHistory(seed, only);
-    const { events: lived, fault } = await live(history, { visits });
+    const { events: lived, fault } = await live(history, { visits, crossings });
     events += lived;
     if (fault === undefined) continue;
     failed++;
@@ -43,7 +45,9 @@ async function simulate(): Promise<boolean> {
   const seconds = (performance.now() - beganMs) / 1_000;
   const { user, system } = process.cpuUsage();
   const pace = `${events} events, ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`;
-  process.stdout.write(`${tellVisits(visits)}${seeds} histories, ${failed} failed; ${pace}\n`);
+  process.stdout.write(
+    `${tellVisits(visits)}${tellCrossings(crossings)}${seeds} histories, ${failed} failed; ${pace}\n`,
+  );
   const isMany = seeds >= SEEDS_FOR_ALL_CELLS && only === undefined;
   const misfits = misfitsOf(visits).filter((misfit) => isMany || !misfit.endsWith('never visited'));
   for (const misfit of misfits) process.stdout.write(`${misfit}\n`);

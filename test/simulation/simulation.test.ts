@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { isLong } from '../helpers/tiers.ts';
 import { describeStore } from '../store/conformance.ts';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, type Visit } from './cells.ts';
+import { type Crossing, DAMAGES, LEFTOVERS } from './damage.ts';
 import { FOUND } from './found.ts';
 import { drawHistory } from './history.ts';
 import { live } from './live.ts';
@@ -26,12 +27,14 @@ test('whatever processes, clocks, store and source do, every oracle holds', {
 }, async () => {
   const faults: string[] = [];
   const visits = new Map<Visit, number>();
+  const crossings = new Map<Crossing, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const { fault } = await live(drawHistory(seed), { visits });
+    const { fault } = await live(drawHistory(seed), { visits, crossings });
     if (fault !== undefined) faults.push(`npm run simulate -- --from ${seed} --seeds 1: ${fault}`);
   }
   expect(faults).toEqual([]);
   // Some cells take thousands.
+  if (isLong) expect(crossings.size, 'damages × leftovers').toBe(DAMAGES.length * LEFTOVERS.length);
   expect(misfitsOf(visits).filter((misfit) => isLong || !misfit.endsWith('never visited'))).toEqual([]);
 });
 

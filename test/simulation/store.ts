@@ -140,11 +140,11 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
     }
   }
 
-  /** For a store that cannot replace a version in one act: reads before and after the write. */
-  async function replaceWithReads(key: string, bytes: Uint8Array, expected: Version) {
+  /** For a store that cannot do it in one act: reads before and after the write. */
+  async function writeWithReads(key: string, bytes: Uint8Array, expected: Version | null) {
     const before = await store.get(key);
     const own = versionHolding(before, bytes);
-    if (own !== undefined || before?.version !== expected) return own;
+    if (own !== undefined || (before?.version ?? null) !== expected) return own;
     await putIf(key, bytes, expected);
     return versionHolding(await store.get(key), bytes);
   }
@@ -173,9 +173,9 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
       again(`get ${key} [${from},${to})`, 'read', () => disk.getRange(key, from, to)),
     put: (key, bytes) => again(`put ${key}`, 'write', () => disk.put(key, bytes)),
     putIf: (key, bytes, expected) =>
-      expected === null || can.conditionalReplace
+      (expected === null ? can.conditionalPut : can.conditionalReplace)
         ? putIf(key, bytes, expected)
-        : replaceWithReads(key, bytes, expected),
+        : writeWithReads(key, bytes, expected),
     putIfAbsent: async (key, bytes) => (await store.putIf(key, bytes, null)) !== undefined,
     remove: (key) => again(`remove ${key}`, 'write', () => disk.remove(key)),
     async removeAll(keys, mayReturn = []) {

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../src/core/errors.ts';
 import { drawIdsFrom } from '../../src/core/unique-id.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
 import { CellWatch, type Visit } from './cells.ts';
+import { type Crossing, type Damage, damagedStore } from './damage.ts';
 import type { Act, History } from './history.ts';
 import { type Asked, perform, type Said } from './process.ts';
 import { randomOf } from './random.ts';
@@ -42,14 +44,23 @@ export interface World {
   readonly digest: () => string;
   readonly lines: readonly string[];
   /** A process of its own with a right clock, when faults are off; waits for its end. */
-  calmly(asked: Partial<Asked> & Pick<Asked, 'kind'>, aheadMs?: number): Promise<Said>;
+  calmly(asked: Partial<Asked> & Pick<Asked, 'kind'>, aheadMs?: number, trouble?: Trouble): Promise<Said>;
   wait(ms: number): Promise<void>;
+  /** Keys of uploads that are open. */
+  uploads(): Promise<readonly string[]>;
   /** Processes of the history that were killed. */
   killed(): number;
   /** Has a conversion begun that is not over? */
   isConverting(): boolean;
   /** What is in the lake beside what it is to have: uploads too. */
   leftovers(wanted: ReadonlySet<string>): Promise<readonly string[]>;
+}
+
+/** What one process meets, and no other. */
+export interface Trouble {
+  readonly damage?: Pick<Damage, 'key' | 'bytes'>;
+  /** The service refuses whatever is asked of it. */
+  readonly vessel?: string;
 }
 
 const SELDOM = { force: false, allowShrink: false, takeover: false, select: 0, concurrency: 2 } as const;
@@ -59,6 +70,8 @@ export interface Watching {
   readonly isTold?: boolean;
   /** Cells of the table that were visited, how often. */
   readonly visits?: Map<Visit, number>;
+  /** Damages that verify was asked about, beside what, how often. */
+  readonly crossings?: Map<Crossing, number>;
 }
 
 export function createWorld(history: History, { isTold = false, visits }: Watching = {}): World {
@@ -85,7 +98,7 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     },
   );
 
-  function start(life: Life, asked: Asked): Promise<Said> {
+  function start(life: Life, asked: Asked, { damage, vessel }: Trouble = {}): Promise<Said> {
     const draw = randomOf(seed, life.name);
     const clock = scheduler.clockOf(life);
     const nowMs = () => {
@@ -94,7 +107,8 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
       return readMs;
     };
     const store = storeOf(life, {
-      ...{ scheduler, disk, draw: randomOf(seed, `${life.name} store`) },
+      ...{ scheduler, disk: damage ? damagedStore(disk, damage) : disk },
+      draw: randomOf(seed, `${life.name} store`),
       ...{ faults: () => (isCalm ? NO_STORE_FAULTS : history.store), abilities: history.abilities },
       onEffect(who, call, how) {
         by = who.name;
@@ -105,6 +119,7 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     const transport = transportOf(life, {
       ...{ scheduler, source, draw: randomOf(seed, `${life.name} service`) },
       faults: () => (isCalm ? NO_SERVICE_FAULTS : history.service),
+      refused: vessel,
       onRequest: (who, what, status) => tell(who.name, `asks ${what}: ${status}`),
     });
     if (asked.allowShrink) shrinkAllowedMs = Math.min(shrinkAllowedMs, scheduler.nowMs);
@@ -150,12 +165,12 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     ...{ history, scheduler, source, changes, ended, readClocks, lines },
     shrinkAllowedMs: () => shrinkAllowedMs,
     digest: () => trace.copy().digest('hex').slice(0, 16),
-    async calmly(asked, aheadMs = 0) {
+    async calmly(asked, aheadMs = 0, trouble = {}) {
       isCalm = true;
       const life = createLife(`calm-${asked.kind}-${++started}`, { aheadMs });
       tell(life.name, 'begins');
       let isOver = false;
-      const running = start(life, { ...SELDOM, ...asked });
+      const running = start(life, { ...SELDOM, ...asked }, trouble);
       const settled = running
         .catch(() => {})
         .then(() => {
@@ -175,11 +190,16 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     },
     async leftovers(wanted) {
       const keys = (await Array.fromAsync(disk.list(''))).map(({ key }) => key);
-      const uploads = (await Array.fromAsync(disk.listUploads(''))).map(({ key }) => `the upload of ${key}`);
+      const uploads = (await uploadsOf(disk)).map((key) => `the upload of ${key}`);
       return [...keys.filter((key) => !wanted.has(key)), ...uploads];
     },
+    uploads: () => uploadsOf(disk),
     wait: (ms) => scheduler.run(() => false, scheduler.nowMs + ms),
   };
+}
+
+async function uploadsOf(disk: ObjectStore): Promise<string[]> {
+  return (await Array.fromAsync(disk.listUploads(''))).map(({ key }) => key);
 }
 
 function described({ results, findings }: Said): string {
