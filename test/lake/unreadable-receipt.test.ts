@@ -153,12 +153,17 @@ function byVessel<T>(things: Iterable<T>, vesselOf: (thing: T) => string, say: (
   return Object.fromEntries([...groups].map(([vessel, own]) => [vessel, own.map(say).sort()]));
 }
 
+/** What is said of vessel-days, by vessel. */
+const byDay = <T extends { readonly day: { readonly vessel?: string } }>(
+  things: Iterable<T>,
+  say: (thing: T) => unknown,
+): Said => byVessel(things, ({ day }) => day.vessel!, say);
+/** Of every vessel what is said of it, or this. */
+const ofEach = (said: Said, otherwise: string): Said =>
+  Object.fromEntries(VESSELS.map((vessel) => [vessel, said[vessel] ?? otherwise]));
+
 const results = async (app: LakeApp, options: Parameters<LakeApp['run']>[0]): Promise<Said> =>
-  byVessel(
-    await app.run(options),
-    ({ day }) => day.vessel,
-    ({ day, status, code }) => `${day.date} ${status} ${code ?? ''}`,
-  );
+  byDay(await app.run(options), ({ day, status, code }) => `${day.date} ${status} ${code ?? ''}`);
 
 /** Every reader of receipts: what it says of each vessel, and of BAD where its receipt has this code. */
 const READERS: Readonly<
@@ -226,7 +231,7 @@ const READERS: Readonly<
         (one) => one.slice(0, 10),
         (one) => one,
       );
-      return Object.fromEntries(VESSELS.map((vessel) => [vessel, isOpen[vessel] ?? 'covered']));
+      return ofEach(isOpen, 'covered');
     },
     () => [`${BAD} ${DATE}`, `${BAD} ${DATE}`],
   ],
@@ -236,12 +241,10 @@ const READERS: Readonly<
       const job = jobOf(opened, 'measurements');
       const { findings, unasked } = await reconcileJob(opened.app.ports, job, request, signal);
       expect(unasked).toEqual([]);
-      const found = byVessel(
-        findings,
-        ({ day }) => day.vessel,
-        ({ day, state }) => `${day.date} ${state}`,
+      return ofEach(
+        byDay(findings, ({ day, state }) => `${day.date} ${state}`),
+        'as published',
       );
-      return Object.fromEntries(VESSELS.map((vessel) => [vessel, found[vessel] ?? 'as published']));
     },
     () => [`${DATE} unreadable`],
   ],
@@ -250,11 +253,7 @@ const READERS: Readonly<
       const { app } = opened;
       const request = { from: DATE, to: TO, vessels: undefined };
       const { cells } = await readJobStatus(app.ports, jobOf(opened, 'measurements'), request);
-      return byVessel(
-        cells,
-        ({ day }) => day.vessel,
-        ({ day, state, code }) => `${day.date} ${state} ${code ?? ''}`,
-      );
+      return byDay(cells, ({ day, state, code }) => `${day.date} ${state} ${code ?? ''}`);
     },
     (code) => [`${DATE} failed ${code}`, `${addDays(DATE, 1)} published `],
   ],
@@ -272,12 +271,10 @@ const READERS: Readonly<
     async (app) => {
       const { findings, warnings } = await app.verify({ to: TO, deep: true });
       expect(warnings).toEqual([]);
-      const found = byVessel(
-        findings,
-        ({ day }) => day.vessel!,
-        ({ day, name }) => `${day.job} ${name}`,
+      return ofEach(
+        byDay(findings, ({ day, name }) => `${day.job} ${name}`),
+        'sound',
       );
-      return Object.fromEntries(VESSELS.map((vessel) => [vessel, found[vessel] ?? 'sound']));
     },
     (code) => {
       const name = code === 'damaged-receipt' ? 'receipt-damaged' : 'receipt-newer';
@@ -462,17 +459,14 @@ describe('one bad receipt', () => {
       if (!isLong && !EVERY_BADNESS.includes(name) && !SOME.includes(what)) continue;
       if (name === 'the printed views' && !SEEN_BY_VIEWS.includes(what)) continue;
       await using copy = await copyWith((path, receipt) => writeFile(path, bytesOf(receipt)));
-      const before = await Promise.all(
-        BAD_DAYS.map((day) => readFile(join(copy.path, receiptKey(day)), 'utf8')),
-      );
+      const receipts = () =>
+        Promise.all(BAD_DAYS.map((day) => readFile(join(copy.path, receiptKey(day)), 'utf8')));
+      const before = await receipts();
       await using app = await open(copy.path);
       const said = await read(app, copy.path);
       expect(without(said), what).toEqual(without(sound.get(name)!));
       expect(said[BAD], what).toEqual(ofBad(code));
-      const after = await Promise.all(
-        BAD_DAYS.map((day) => readFile(join(copy.path, receiptKey(day)), 'utf8')),
-      );
-      expect(after, what).toEqual(before);
+      expect(await receipts(), what).toEqual(before);
     }
   });
 });

@@ -301,6 +301,13 @@ describe.skipIf(server === undefined)('the fleet', () => {
   });
 });
 
+/** What commands are called with, and how they are stopped. */
+function commandContext({ env }: TestFleet) {
+  const stop = new AbortController();
+  const screen = { write: () => true } as unknown as NodeJS.WriteStream;
+  return { stop, context: { env, stdout: screen, stderr: screen, signal: stop.signal } };
+}
+
 test.skipIf(server === undefined)('the commands schedule and worker tell what they do', async () => {
   const today = new Date().toISOString().slice(0, 10);
   const everyMinute = { cron: '* * * * *', timezone: 'UTC' };
@@ -326,9 +333,7 @@ test.skipIf(server === undefined)('the commands schedule and worker tell what th
   };
   await defineBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
   fleet.holdAfter(0);
-  const stop = new AbortController();
-  const screen = { write: () => true } as unknown as NodeJS.WriteStream;
-  const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+  const { stop, context } = commandContext(fleet);
   const commands = [
     scheduleCommand(context, {}, FLEET_OVERRIDES, 300),
     workerCommand(context, FLEET_OVERRIDES),
@@ -371,9 +376,7 @@ test.skipIf(server === undefined)(
     await using fleet = await openTestFleet({ ...options, env: { WORKER_CONCURRENCY: '1' } });
     const api = await serve(fleet);
     const seen = async () => (await api.inject('/fleet')).json() as FleetAnswer;
-    const stop = new AbortController();
-    const screen = { write: () => true } as unknown as NodeJS.WriteStream;
-    const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+    const { stop, context } = commandContext(fleet);
     const range = { from: '2026-01-05', to: '2026-01-07' };
     const look = { interval: 100 };
     try {

@@ -35,6 +35,15 @@ const entryPath = (version: number) => join(folder.path, LOG_FOLDER, `${versionN
 const checkpoints = async () =>
   (await keysOf(store, LOG_FOLDER)).filter((key) => key.includes('.checkpoint.'));
 
+/** So many commits of a file each, of a vessel of its own. */
+async function appendTidied(table: Table, count: number): Promise<void> {
+  for (let left = count; left > 0; left--) {
+    const number = table.version;
+    await append(table, addOf(`file${number}`, DATE, number, `IMO${1_000_000 + number}`));
+    await table.tidy();
+  }
+}
+
 test('no table is version -1, and preparing makes it', async () => {
   const place = placeOf(store);
   expect((await openTable(place)).version).toBe(-1);
@@ -170,10 +179,7 @@ test.for([
 ] as const)('a _last_checkpoint that %s costs a list', async ([, damage]) => {
   const place = placeOf(store, { checkpointVersions: 10 });
   const table = await newTable(place);
-  for (let i = 0; i < 12; i++) {
-    await append(table, addOf(`file${i}`, DATE, i, `IMO${1_000_000 + i}`));
-    await table.tidy();
-  }
+  await appendTidied(table, 12);
   await damage(join(folder.path, LOG_FOLDER, '_last_checkpoint'));
   for (let version = 0; version < 10; version++) await rm(entryPath(version));
   expect(await namesIn(place)).toHaveLength(12);
@@ -195,10 +201,7 @@ test('a _last_checkpoint beyond the newest entry tells that newer ones are lost'
 test('a damaged checkpoint is passed over as long as entries say the same', async () => {
   const place = placeOf(store, { checkpointVersions: 5 });
   const table = await newTable(place);
-  for (let i = 0; i < 12; i++) {
-    await append(table, addOf(`file${i}`, DATE, i, `IMO${1_000_000 + i}`));
-    await table.tidy();
-  }
+  await appendTidied(table, 12);
   const [older, newer] = await checkpoints();
   await writeFile(join(folder.path, newer!), 'no Parquet');
   expect(await namesIn(place)).toHaveLength(12);
@@ -267,17 +270,11 @@ test('a checkpoint that cannot be written is logged, and harms nothing', async (
 test('old entries go once a checkpoint as old has what they say, and not before', async () => {
   const place = placeOf(store, { checkpointVersions: 10, entriesMs: 30 * DAY_MS });
   const table = await newTable(place);
-  async function write(count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      await append(table, addOf(`file${table.version}`, DATE, 1, `IMO${1_000_000 + table.version}`));
-      await table.tidy();
-    }
-  }
-  await write(25);
+  await appendTidied(table, 25);
   const old = new Date(place.clock.nowMs() - 31 * DAY_MS);
   // Versions up to 15 are old: those before the checkpoint at 10 can go, those from it on can still be read.
   for (let version = 0; version <= 15; version++) await utimes(entryPath(version), old, old);
-  await write(5);
+  await appendTidied(table, 5);
   const names = (await keysOf(store, LOG_FOLDER)).map((key) => key.slice(LOG_FOLDER.length));
   expect(names[0]).toBe(`${versionName(10)}.checkpoint.parquet`);
   expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(21);
@@ -291,10 +288,7 @@ test('by a clock that is ahead nothing grows old, neither entries nor files that
   const gone = addOf('gone', '2026-01-01');
   await append(table, gone);
   await append(table, removeOf(gone, Date.now()));
-  for (let i = 0; i < 18; i++) {
-    await append(table, addOf(`file${i}`, DATE, 1, `IMO${1_000_000 + i}`));
-    await table.tidy();
-  }
+  await appendTidied(table, 18);
   expect((await keysOf(store, LOG_FOLDER)).filter((key) => key.endsWith('.json'))).toHaveLength(21);
   expect([...(await openTable(place)).tombstones.values()]).toHaveLength(1);
   expect(await checkpoints()).toHaveLength(2);

@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/core/model/index.ts';
 import { detailKey } from '../../../src/lake/keys.ts';
 import { SCHEMAS_DIR } from '../../cli/commands/schemas.ts';
 import { commandRun } from '../../helpers/command-run.ts';
+import { askService } from '../../helpers/lake.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import {
   DATE,
@@ -88,17 +89,7 @@ async function readingsOf(
   id: string,
   range = 'from=2026-01-04T12:00:00Z&to=2026-01-05T12:00:00Z',
 ): Promise<{ timestamp: string; value: unknown }[]> {
-  const { baseUrl, authUrl, clientId, clientSecret } = service;
-  const token = await fetch(`${authUrl}/oauth2/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
-  const { access_token } = (await token.json()) as { access_token: string };
-  const answer = await fetch(`${baseUrl}/measurements/id/${id}?${range}`, {
-    headers: { authorization: `Bearer ${access_token}` },
-  });
-  return (await answer.json()) as { timestamp: string; value: unknown }[];
+  return JSON.parse(await askService(service, `/measurements/id/${id}?${range}`));
 }
 
 test('series of a vessel: names in every domain, units, ranges, last readings, and which job selects them', async () => {

@@ -177,17 +177,6 @@ describe('values', () => {
     expect(decodedValue(lexeme)).toBe(expected);
   });
 
-  it.each(['9223372036854775808', '-9223372036854775809', '123456789012345678901234567890'])(
-    'keeps %s, which int64 cannot hold, verbatim as JSON',
-    (lexeme) => {
-      expect(decodedValue(lexeme)).toBe(`json ${lexeme}`);
-    },
-  );
-
-  it.each(['1e400', '-1.5E+999'])('keeps %s, which a double cannot hold, verbatim as JSON', (lexeme) => {
-    expect(decodedValue(lexeme)).toBe(`json ${lexeme}`);
-  });
-
   it.each([
     '"a\\"b\\u00e6\\n"',
     '"Ærø \\ud800"',
@@ -195,7 +184,9 @@ describe('values', () => {
     `${'['.repeat(5000)}${']'.repeat(5000)}`,
     '{"lat":55.1,"q":"ok, } fine]"}',
     ...'null true false "" [] {}'.split(' '),
-  ])('keeps the JSON text %s verbatim', (text) => {
+    // What int64 cannot hold, and a double.
+    ...'9223372036854775808 -9223372036854775809 123456789012345678901234567890 1e400 -1.5E+999'.split(' '),
+  ])('keeps %s verbatim as JSON', (text) => {
     expect(decodedValue(text)).toBe(`json ${text}`);
   });
 

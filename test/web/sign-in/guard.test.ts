@@ -29,10 +29,15 @@ async function sessionOf(url: string, cookie = ''): Promise<unknown> {
   return JSON.parse((await askAsGiven(`${url}/api/session`, { headers: { cookie } })).text);
 }
 
+/** As the page asks for something to be done. */
+const post = (address: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  askAsGiven(address, { method: 'POST', headers: { ...ACT_HEADERS, ...headers }, body });
+const attempt = (url: string, name: string, password: string, headers?: Readonly<Record<string, string>>) =>
+  post(`${url}/api/session`, JSON.stringify({ name, password }), headers);
+
 /** The cookie that a browser keeps that was let in. */
 async function knownBrowser(url: string, password = READ): Promise<string> {
-  const body = JSON.stringify({ name: 'Lin', password });
-  const { headers } = await askAsGiven(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+  const { headers } = await attempt(url, 'Lin', password);
   return (headers['set-cookie'] as string[])[1]!.split(';', 1)[0]!;
 }
 
@@ -65,7 +70,6 @@ test('open reading is for names of this machine: another that leads here is refu
   for (const host of [...foreign, 'localhost/x', '10.0.0.1', 'localhost:80:80']) {
     for (const path of ['/', '/page/app.js', '/api/about', '/api/session']) {
       const answer = await askAsGiven(page.url + path, { headers: { host } });
-      expect(answer.status, `${host} ${path}`).toBe(403);
       expect([answer.status, codeIn(answer)], `${host} ${path}`).toEqual([403, 'host-refused']);
     }
   }
@@ -106,12 +110,7 @@ test('the password for acting lets one read; the one for reading lets nobody act
   await using page = await serve({ readPassword: READ, actPassword: ACT });
   const [reader, actor] = [await signIn(page.url, READ), await signIn(page.url, ACT)];
   expect(await sessionOf(page.url, actor)).toMatchObject({ mayRead: true, mayAct: true });
-  const act = (cookie: string) =>
-    askAsGiven(`${page.url}/api/nothing`, {
-      method: 'POST',
-      headers: { ...ACT_HEADERS, cookie },
-      body: '{}',
-    });
+  const act = (cookie: string) => post(`${page.url}/api/nothing`, '{}', { cookie });
   expect(codeIn(await act(''))).toBe('sign-in-needed');
   expect([(await act(reader)).status, codeIn(await act(reader))]).toEqual([403, 'may-not-act']);
   // Who may act gets as far as the routes.
@@ -122,8 +121,7 @@ test('without a password for acting nobody acts', async () => {
   await using page = await serve({ readPassword: READ });
   const cookie = await signIn(page.url, READ);
   expect(await sessionOf(page.url, cookie)).toMatchObject({ mayAct: false, canAct: false });
-  const headers = { ...ACT_HEADERS, cookie };
-  const answer = await askAsGiven(`${page.url}/api/acts`, { method: 'POST', headers, body: '{}' });
+  const answer = await post(`${page.url}/api/acts`, '{}', { cookie });
   expect([answer.status, codeIn(answer)]).toEqual([403, 'acting-is-off']);
   await using open = await serve();
   expect(await sessionOf(open.url)).toEqual({
@@ -255,14 +253,8 @@ describe('a cookie', () => {
 
   test('is kept from scripts and from other sites, and from http where the browser came by https', async () => {
     await using page = await serve({ readPassword: READ });
-    const body = JSON.stringify({ name: 'Ada', password: READ });
-    const begin = (headers: object) =>
-      askAsGiven(`${page.url}/api/session`, {
-        method: 'POST',
-        headers: { ...ACT_HEADERS, ...headers },
-        body,
-      });
-    const plain = await begin({});
+    const begin = (said: string) => attempt(page.url, 'Ada', READ, { 'x-forwarded-proto': said });
+    const plain = await attempt(page.url, 'Ada', READ);
     expect(plain.headers['set-cookie']).toEqual([
       expect.stringMatching(
         /^vessel-export-[0-9a-f]{8}=\S+; Max-Age=43200; HttpOnly; Path=\/; SameSite=Strict$/,
@@ -273,26 +265,16 @@ describe('a cookie', () => {
     ]);
     // Each of several proxies says how it was reached.
     for (const said of ['https', 'https, http', 'http,https', 'HTTPS']) {
-      const secure = await begin({ 'x-forwarded-proto': said });
+      const secure = await begin(said);
       for (const cookie of secure.headers['set-cookie']!)
         expect(cookie, said).toMatch(/; SameSite=Strict; Secure$/);
     }
     for (const said of ['http', '', 'httpsx'])
-      expect((await begin({ 'x-forwarded-proto': said })).headers['set-cookie']![0], said).not.toMatch(
-        /Secure/,
-      );
+      expect((await begin(said)).headers['set-cookie']![0], said).not.toMatch(/Secure/);
     await using known = await serve({ readPassword: READ, isHttps: true });
-    const answer = await askAsGiven(`${known.url}/api/session`, {
-      method: 'POST',
-      headers: ACT_HEADERS,
-      body,
-    });
+    const answer = await attempt(known.url, 'Ada', READ);
     expect(answer.headers['set-cookie']![0]).toMatch(/; Secure$/);
-    const end = await askAsGiven(`${page.url}/api/session/end`, {
-      method: 'POST',
-      headers: ACT_HEADERS,
-      body: '{}',
-    });
+    const end = await post(`${page.url}/api/session/end`, '{}');
     expect(end.headers['set-cookie']![0]).toMatch(/^vessel-export-[0-9a-f]{8}=; Max-Age=0; Path=\//);
   });
 });
@@ -309,11 +291,7 @@ describe('who guesses', () => {
     };
     const onLoginFailed = (outcome: string) => void outcomes.push(outcome);
     await using page = await serve({ readPassword: READ, actPassword: ACT, onLoginFailed }, { clock, log });
-    const guess = (password: string, name = 'Ada') =>
-      askAsGiven(`${page.url}/api/session`, {
-        ...{ method: 'POST', headers: ACT_HEADERS },
-        body: JSON.stringify({ name, password }),
-      });
+    const guess = (password: string) => attempt(page.url, 'Ada', password);
     const statuses: number[] = [];
     for (let i = 0; i < 60; i++) statuses.push((await guess(`guess-${i}`)).status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(11);
@@ -330,12 +308,7 @@ describe('who guesses', () => {
 
   describe('behind a proxy', () => {
     const isProxy = (address?: string) => address === '127.0.0.1';
-    const attempt = (url: string, name: string, password: string, headers: object) =>
-      askAsGiven(`${url}/api/session`, {
-        ...{ method: 'POST', headers: { ...ACT_HEADERS, ...headers } },
-        body: JSON.stringify({ name, password }),
-      });
-    const guessFrom = async (url: string, headers: object) => {
+    const guessFrom = async (url: string, headers: Readonly<Record<string, string>>) => {
       for (let i = 0; i < 60; i++) await attempt(url, `name ${i}`, `guess ${i}`, headers);
       return (await attempt(url, 'Ada', READ, headers)).status;
     };
@@ -358,13 +331,11 @@ describe('who guesses', () => {
 
     test('is not believed where the proxy is not known', async () => {
       await using page = await serve({ readPassword: READ });
-      let asked = 0;
       const statuses = new Set<number>();
-      while (asked < 60)
-        statuses.add(
-          (await attempt(page.url, `n${asked}`, `g${asked}`, { 'x-forwarded-for': `203.0.113.${asked++}` }))
-            .status,
-        );
+      for (let n = 0; n < 60; n++) {
+        const from = { 'x-forwarded-for': `203.0.113.${n}` };
+        statuses.add((await attempt(page.url, `n${n}`, `g${n}`, from)).status);
+      }
       expect(statuses).toEqual(new Set([401, 429]));
     });
 
@@ -407,11 +378,7 @@ describe('who guesses', () => {
       JSON.stringify({ name: 'Ada', password: { length: 12 } }),
       JSON.stringify({ name: 'Ada', password: 'x'.repeat(100_000) }),
     ]) {
-      const answer = await askAsGiven(`${page.url}/api/session`, {
-        method: 'POST',
-        headers: ACT_HEADERS,
-        body,
-      });
+      const answer = await post(`${page.url}/api/session`, body);
       expect([answer.status, codeIn(answer)], body).toEqual([body.length > 100_000 ? 413 : 400, 'usage']);
     }
   });
