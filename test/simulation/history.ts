@@ -56,10 +56,13 @@ export function drawHistory(seed: number, only?: Profile): History {
   const dates = Array.from({ length: 1 + draw(2) }, (_, day) => addDays(FIRST_DATE, day));
   const drawn = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
   const { abilities, unnamed } = drawAbilities(randomOf(seed, 'abilities'));
-  const acts = drawn.map(FITTING[abilities] ?? ((act) => act));
+  const layout =
+    profile === 'delta' ? 'delta' : profile === 'plain' ? 'plain' : pick(draw, ['plain', 'delta'] as const);
+  const isConverted = profile === 'upkeep' && layout === 'plain';
+  const begun = isConverted ? convertedEarly(drawn, randomOf(seed, 'conversion')) : drawn;
+  const acts = begun.map(FITTING[abilities] ?? ((act) => act));
   return {
-    ...{ seed, profile, dates, acts, abilities },
-    layout: profile === 'delta' ? 'delta' : profile === 'plain' ? 'plain' : pick(draw, ['plain', 'delta']),
+    ...{ seed, profile, dates, acts, abilities, layout },
     vessels: VESSELS.slice(0, chance(draw, 70) ? 1 : 2),
     sizes: pick(draw, [
       { rowGroupRows: 3, partBytes: 200 },
@@ -74,6 +77,18 @@ export function drawHistory(seed: number, only?: Profile): History {
       ...{ series: draw(6), date: pick(draw, dates), at: draw(100_000) },
     })),
   };
+}
+
+/** In some: whoever exports first dies on the way, and the next to look at what it has left is a conversion. */
+function convertedEarly(acts: readonly Act[], draw: Draw): readonly Act[] {
+  if (draw(4) > 0) return acts;
+  const [{ pauseAfter: _, ...first }, ...others] = acts as [Act, ...Act[]];
+  const convert: Act = {
+    ...{ name: 'convert-early', kind: 'convert', atMs: 15 * MINUTE_MS, aheadMs: 0, select: 0 },
+    ...{ force: false, allowShrink: false, takeover: false, concurrency: 1 },
+  };
+  const later = others.map((act) => ({ ...act, atMs: act.atMs + 20 * MINUTE_MS }));
+  return [{ ...first, atMs: draw(3_000), killAfter: 8 + draw(40) }, convert, ...later];
 }
 
 /** What the product asks of people whose store lacks conditions. */
