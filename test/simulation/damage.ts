@@ -55,7 +55,7 @@ export function damagesOf(oracles: Oracles, uploads: readonly string[]): Damage[
     if (detail) add('a detail is gone', detail.key, undefined, 'detail-missing');
     // Of a day without readings nothing but the receipt tells.
     const left = object?.key ?? detail?.key;
-    if (left !== undefined)
+    if (left !== undefined && !oracles.hasOwnDraft(day))
       damages.push({
         ...{ kind: 'a receipt is gone', key: receipt, bytes: undefined },
         ...{ names: ['receipt-missing'], where: left, beside },

@@ -69,6 +69,12 @@ export class Oracles {
     return (this.#visible.get(day)?.epoch ?? 0) > epoch || this.#claimsOf(day).some(isSilent);
   }
 
+  /** Is there a claim with the very draft that became the receipt? Without the receipt whoever goes on writes it again. */
+  hasOwnDraft(day: string): boolean {
+    const { epoch } = this.receipts.get(day)!;
+    return this.#claimsOf(day).some((file) => file.epoch === epoch && file.sealed !== null);
+  }
+
   /** Then an entry before it is nothing that anybody needs. */
   hasCheckpoint(): boolean {
     return this.#objects.has(`${JOB}/_delta_log/_last_checkpoint`);

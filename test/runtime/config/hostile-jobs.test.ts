@@ -63,7 +63,12 @@ const HOSTILE: readonly (readonly [what: string, put: Put, fault: RegExp])[] = [
   ['an alias of nothing', text(`${JOB}since: *nobody\n`), /nobody/],
   ['an alias of itself', text('a: &a [*a]\n'), /faulty.yaml: /],
   ['brackets without end', text('['.repeat(120_000)), /got 120000 brackets, expected at most 4000/],
-  ['mappings without end', text('{a: '.repeat(1_100)), /faulty.yaml: Maximum call stack size exceeded/],
+  // Whether the stack has room for them is Node's to know.
+  [
+    'mappings without end',
+    text('{a: '.repeat(1_100)),
+    /faulty.yaml: (?:Maximum call stack size exceeded|Flow map)/,
+  ],
   ['very many keys', text(Array.from({ length: 1_500 }, (_, n) => `k${n}:`).join('\n')), /unknown key 'k0'/],
   ['lists in each other', text('- '.repeat(60_000)), /a line of 50 lists in each other/],
   ['a key twice', text(`${JOB}dataset: metadata\n`), /the key "dataset" occurs twice at line 4, column 1/],

@@ -128,10 +128,14 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
   });
 
   describe('put if absent', () => {
+    // What the store can do is asked once, before.
+    beforeEach(() => store.capabilities());
+
     test('knows its own object when the answer was lost', async () => {
+      const asked = proxy.seen.filter(isPut).length;
       proxy.script(isPut, { kind: 'lose-answer' });
       expect(await store.putIfAbsent('claim', bytes('mine'))).toBe(true);
-      expect(proxy.seen.filter(isPut)).toHaveLength(2);
+      expect(proxy.seen.filter(isPut)).toHaveLength(asked + 2);
       expect(await store.putIfAbsent('claim', bytes('theirs'))).toBe(false);
     });
 
