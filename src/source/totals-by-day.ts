@@ -159,7 +159,8 @@ export class DayCollector {
     for (let at = 0; at < COUNTED.length; at++) {
       const value = told[COUNTED[at]!];
       if (value === undefined) continue;
-      if (!Number.isNaN(this.#numbers[cell + at])) this.#repeated.set(cell, COUNTED[at]!);
+      const isRepeated = !Number.isNaN(this.#numbers[cell + at]);
+      if (isRepeated && !this.#repeated.has(cell)) this.#repeated.set(cell, COUNTED[at]!);
       this.#numbers[cell + at] = value;
     }
   }
