@@ -18,10 +18,13 @@ export const INGREDIENTS = [
   'redis-restart',
   /** The store answers 503 for a while; in a bucket only. */
   'busy-store',
-  /** The service answers 404, empty lists, HTML, and 504 for long ranges. */
-  'ill-service',
   /** Writes reach the store seconds after their sender was cut off; in a folder a worker is stopped and goes on. */
   'late-writes',
+  /**
+   * The service answers 404, empty lists, HTML, and 504 for long ranges. After the late writes: with them a claim comes
+   * back that a failed attempt has withdrawn, and is waited for until it is stale.
+   */
+  'ill-service',
   /** The clock of Redis is set back, and forth. */
   'clock-steps',
 ] as const;
