@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { asLine } from './lines.ts';
 
 const { Session } = createRequire(process.argv[2]!)('chdb');
 const session = new Session();
@@ -14,6 +15,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   } catch (error) {
     answer = { fault: String(error) };
   }
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  process.stdout.write(`${asLine(answer)}\n`);
 }
 session.cleanup();

@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { asLine } from './lines.ts';
 import type { S3Address } from './radosgw.ts';
 
 /** The ways in which it reads a table. */
@@ -49,7 +50,7 @@ function openClickHouse(packageFile: string) {
   const ended = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function ask(sql: string): Promise<string> {
-    child.stdin.write(`${JSON.stringify(sql)}\n`);
+    child.stdin.write(`${asLine(sql)}\n`);
     const { value } = await lines.next();
     if (value === undefined) throw new Error(`ClickHouse has ended over: ${sql}`);
     const { text, fault } = JSON.parse(value);

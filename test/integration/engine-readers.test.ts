@@ -19,8 +19,8 @@ if (missing !== undefined) {
 
 describe.skipIf(missing !== undefined)('other engines', () => {
   const readers = new Map<string, Reader>();
-  beforeAll(() => {
-    for (const { name, open } of READERS) readers.set(name, open());
+  beforeAll(async () => {
+    for (const { name, open } of READERS) readers.set(name, await open(''));
   });
   afterAll(async () => {
     for (const reader of readers.values()) await reader[Symbol.asyncDispose]();

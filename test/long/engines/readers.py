@@ -220,18 +220,18 @@ class DataFusion:
 
         context = datafusion.SessionContext()
         s3 = asked.get("s3")
+        if s3 is not None:
+            from datafusion.object_store import AmazonS3
+
+            bucket = asked["url"].split("/")[2]
+            store = AmazonS3(
+                bucket_name=bucket, region=s3["region"], endpoint=s3["endpoint"], allow_http=True,
+                access_key_id=s3["accessKeyId"], secret_access_key=s3["secretAccessKey"],
+            )  # fmt: skip
+            context.register_object_store("s3://", store, bucket)
         if asked["layout"] == "delta":
             context.register_table("t", delta_table(asked))
         else:
-            if s3 is not None:
-                from datafusion.object_store import AmazonS3
-
-                bucket = asked["url"].split("/")[2]
-                store = AmazonS3(
-                    bucket_name=bucket, region=s3["region"], endpoint=s3["endpoint"], allow_http=True,
-                    access_key_id=s3["accessKeyId"], secret_access_key=s3["secretAccessKey"],
-                )  # fmt: skip
-                context.register_object_store("s3://", store, bucket)
             partitions = [("vessel", pa.string()), ("date", pa.date32())]
             context.register_listing_table("t", asked["url"] + "/", partitions)
         return context.sql(sql_of(asked, fusion_literal)).to_arrow_table()
