@@ -36,7 +36,6 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
   afterAll(async () => {
     await service.close();
     await rm(jobsDir, { recursive: true });
-    await browser!.stop();
     await redis!.stop();
   });
   beforeEach(async () => {
