@@ -162,7 +162,8 @@ test('an older Node is told in one line what is needed', async () => {
   expect(stderr).toMatch(/^vessel-export needs Node\.js 24 or newer, this is 20\.1\.0\..*\n$/);
 });
 
-test('the examples of docs/programmatic.md are sound TypeScript, and run', async () => {
+// Compiled too, against all types of what the package depends on.
+test('the examples of docs/programmatic.md are sound TypeScript, and run', { timeout: 240_000 }, async () => {
   const text = readFileSync(join(ROOT, 'docs/programmatic.md'), 'utf8');
   const examples = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!);
   expect(examples).toHaveLength(2);
