@@ -36,6 +36,18 @@ const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
 
+/** All of them, by what they look at. A new one is a function of this file and a row here. */
+export function createWatches(
+  options: Parameters<typeof createFailedWatch>[0] & Parameters<typeof createWarningWatch>[0],
+  vesselsOf: (job: string) => readonly string[] | undefined,
+) {
+  return {
+    warnings: createWarningWatch(options),
+    'the failed set': createFailedWatch(options),
+    snapshots: createSnapshotWatch(options, vesselsOf),
+  };
+}
+
 /** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
 export function createFailedWatch(
   options: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> },
@@ -85,7 +97,7 @@ export function createWarningWatch(
  * on which its schedule fired last is over, and it was taken neither then nor since. `vesselsOf`: those of a job that are
  * planned. A vessel that has no mark is given the time since its job was first looked at. Throws what the store throws.
  */
-export function createSnapshotWatch(
+function createSnapshotWatch(
   { jobs, store, clock, onEvent }: WatchOptions,
   vesselsOf: (job: string) => readonly string[] | undefined,
 ) {
