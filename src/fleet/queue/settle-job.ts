@@ -15,6 +15,13 @@ import {
 import type { Clock } from '../../core/model/index.ts';
 import type { QueuedDay } from './queued-day.ts';
 
+/** What is used of BullMQ's job. */
+export type BullJob = Pick<
+  Job<QueuedDay>,
+  | ('id' | 'data' | 'timestamp' | 'attemptsMade' | 'attemptsStarted' | 'stalledCounter')
+  | ('moveToWait' | 'moveToDelayed' | 'extendLock' | 'updateData' | 'remove')
+>;
+
 /** Code of a vessel-day that too many workers died with. */
 export const WORKERS_DIED = 'workers-died';
 
@@ -32,7 +39,7 @@ interface SettleOptions {
 /** Moves the job where its error sends it; always throws: so BullMQ is told. `signal`: of its try. */
 export async function settleJob(
   { clock, timings, onFault, onTrouble }: SettleOptions,
-  job: Job<QueuedDay>,
+  job: BullJob,
   token: string,
   error: unknown,
   signal: AbortSignal,

@@ -7,7 +7,7 @@
  *   limiter          without one a pause for a rate limit is ignored
  *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
  */
-import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import { DelayedError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AWAY_STOP_MS, createWaitingLine, endsWithin } from '../../core/concurrency.ts';
 import { CancelledError, DataError, messageOf, type VesselExportError } from '../../core/errors.ts';
@@ -16,7 +16,14 @@ import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { NOT_A_DAY, QUEUE_NAME, type QueuedDay, readQueuedDay } from './queued-day.ts';
-import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
+import {
+  type BullJob,
+  backoffMs,
+  type Consequence,
+  LockLostError,
+  settleJob,
+  WORKERS_DIED,
+} from './settle-job.ts';
 import { createSlots } from './slots.ts';
 
 /** Times that tests shorten. */
@@ -41,9 +48,22 @@ const MAX_HANDED_ON = 2;
 /** For who comes while a vessel-day runs exclusively. */
 const EXCLUSIVE_DELAY_MS = 10_000;
 
+/** What is used of BullMQ's worker. */
+export type ProcessJob = (job: BullJob, token?: string) => Promise<void>;
+export type BullWorkerOptions = ReturnType<typeof bullWorkerOptions>;
+export interface BullWorker extends Pick<Worker, 'closing' | 'concurrency' | 'pause' | 'resume' | 'close'> {
+  readonly backend: { close(force: boolean): Promise<void> };
+  on(event: 'completed', listener: (job: BullJob) => void): unknown;
+  on(event: 'lockRenewalFailed', listener: (ids: string[]) => void): unknown;
+  on(event: 'stalled', listener: (id: string) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly prefix: string;
+  /** Left out: BullMQ's own. */
+  readonly openWorker?: (process: ProcessJob, options: BullWorkerOptions) => BullWorker;
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -70,7 +90,7 @@ export type VesselDayWorker = ReturnType<typeof startVesselDayWorker>;
 
 /** Begin to work. `redis` stays the caller's to close; BullMQ opens one more like it to wait on. */
 export function startVesselDayWorker(options: WorkerOptions) {
-  const { redis, prefix, concurrency, clock, log, perform, tracing } = options;
+  const { redis, concurrency, clock, log, perform, tracing } = options;
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
@@ -79,9 +99,9 @@ export function startVesselDayWorker(options: WorkerOptions) {
   const untilOneEnds = createWaitingLine();
   let isPaused = false;
   let isStopping = false;
-  const dropped = new WeakSet<Job>();
+  const dropped = new WeakSet<BullJob>();
 
-  async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
+  async function process(job: BullJob, token?: string): Promise<void> {
     const read = readQueuedDay(job.id, job.data);
     if (read.fault !== undefined) {
       log.error({ queueJob: job.id, fault: read.fault }, NOT_A_DAY);
@@ -121,7 +141,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
   }
 
   /** As often as a worker may die of it. */
-  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal, leave: () => void): Promise<void> {
+  async function performHandedOn(job: BullJob, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
     if (died === MAX_HANDED_ON) await performAlone(job, signal);
     else
@@ -132,7 +152,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
    * Others end first, and none begins meanwhile: it is either what its workers died of, and then takes no other with it,
    * or was only there, and then its worker lives.
    */
-  async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+  async function performAlone(job: BullJob, signal: AbortSignal): Promise<void> {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
     isExclusive = true;
     try {
@@ -145,17 +165,9 @@ export function startVesselDayWorker(options: WorkerOptions) {
     }
   }
 
-  const worker = new Worker<QueuedDay>(QUEUE_NAME, process, {
-    connection: redis,
-    prefix,
-    concurrency,
-    lockDuration: timings.lockMs,
-    stalledInterval: timings.stalledCheckMs,
-    maxStalledCount: MAX_STALLED_COUNT,
-    limiter: { max: 1_000_000, duration: 1_000 },
-    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
-    settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
-  });
+  const { openWorker = (work, more) => new Worker<QueuedDay>(QUEUE_NAME, work, more) as BullWorker } =
+    options;
+  const worker = openWorker(process, bullWorkerOptions(options, timings));
   const slots = createSlots(concurrency, clock, (jobs) => {
     worker.concurrency = jobs;
   });
@@ -204,6 +216,20 @@ export function startVesselDayWorker(options: WorkerOptions) {
       }
       await worker.backend.close(true);
     },
+  };
+}
+
+function bullWorkerOptions(
+  { redis, prefix, concurrency, tracing, random }: WorkerOptions,
+  timings: WorkerTimings,
+) {
+  return {
+    ...{ connection: redis, prefix, concurrency },
+    ...{ lockDuration: timings.lockMs, stalledInterval: timings.stalledCheckMs },
+    maxStalledCount: MAX_STALLED_COUNT,
+    limiter: { max: 1_000_000, duration: 1_000 },
+    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
+    settings: { backoffStrategy: (attemptsMade: number) => timings.backoffMs(attemptsMade, random) },
   };
 }
 
