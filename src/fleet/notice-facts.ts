@@ -3,7 +3,7 @@
  * What is not known now (before the first plan, or without Redis) is undefined. Times that pass are those of this process: a
  * wall clock may be set back by days.
  */
-import type { Clock, Job } from '../core/model/index.ts';
+import type { Clock, Job, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay } from '../core/model/index.ts';
 import type { FailedDays, FleetEvent } from './events.ts';
 import type { ToldCause } from './notify/cause-changes.ts';
@@ -12,11 +12,13 @@ import type { Hold } from './queue/hold.ts';
 /** The hold of the queue; it is `unknown` while Redis is unreachable. */
 export type HoldNow = Hold | 'none' | 'unknown';
 
+/** Events of single vessel-days are not kept. */
+type Kind = Exclude<FleetEvent, { readonly day: VesselDay }>['kind'];
 /** The last event of each kind. Without one, nothing is known of its kind yet. */
-type Heard = { readonly [K in FleetEvent['kind']]?: Extract<FleetEvent, { readonly kind: K }> };
+type Heard = { readonly [K in Kind]?: Extract<FleetEvent, { readonly kind: K }> };
 
 /** An event of the first kind makes the last one of the second obsolete. */
-const ENDS: { readonly [K in FleetEvent['kind']]?: FleetEvent['kind'] } = {
+const ENDS: { readonly [K in Kind]?: Kind } = {
   'looked-back': 'look-back-failed',
 };
 
@@ -93,6 +95,7 @@ export function createNoticeFacts({ jobs, clock, nightByMs, lateDays }: FactsOpt
       return role;
     },
     onEvent(event: FleetEvent): void {
+      if ('day' in event) return;
       if (event.kind === 'lead') onLead(event.leads);
       const job = 'job' in event ? event.job : '';
       if (event.kind === 'job-planned') plannedMs.set(job, clock.monotonicMs());
