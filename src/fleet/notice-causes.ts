@@ -64,6 +64,20 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
       );
     },
   },
+  'no-worker': {
+    begins: 'no worker has been connected for 15 minutes, and vessel-days wait in the queue',
+    over: 'a worker is connected, or nothing waits',
+    runbook: 'VesselExportNobodyWorks',
+    end: 'a worker is connected again, or nothing waits for one',
+    settlesMs: 15 * MINUTE_MS,
+    find({ hold, heard: { queue } }) {
+      // During a hold, that is why nothing is exported.
+      if (queue === undefined || hold !== 'none') return 'unknown';
+      if (queue.waiting === 0 || queue.workers > 0) return 'none';
+      const text = `${vesselDays(queue.waiting)} wait in the queue, and no worker is connected: start 'vessel-export worker'`;
+      return found('workers', text);
+    },
+  },
 };
 
 export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
@@ -200,8 +214,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     settlesMs: 2 * MINUTE_MS,
     find(facts) {
       const { hold, troubles, heard } = facts;
-      // While the queue is on hold, that is why.
+      // While the queue is on hold, or nobody works, that is why.
       if (troubles === undefined || heard.missing === undefined || hold !== 'none') return 'unknown';
+      if (heard.queue?.workers === 0 && heard.queue.waiting > 0) return 'unknown';
       return lateNights(facts, heard.missing.unpublished(), troubles);
     },
   },

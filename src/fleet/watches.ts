@@ -38,12 +38,15 @@ const MAX_READS = 2_000;
 
 /** All of them, by what they look at. A new one is a function of this file and a row here. */
 export function createWatches(
-  options: Parameters<typeof createFailedWatch>[0] & Parameters<typeof createWarningWatch>[0],
+  options: Parameters<typeof createFailedWatch>[0] &
+    Parameters<typeof createWarningWatch>[0] &
+    Parameters<typeof createQueueWatch>[0],
   vesselsOf: (job: string) => readonly string[] | undefined,
 ) {
   return {
     warnings: createWarningWatch(options),
     'the failed set': createFailedWatch(options),
+    'the queue': createQueueWatch(options),
     snapshots: createSnapshotWatch(options, vesselsOf),
   };
 }
@@ -66,6 +69,21 @@ export function createFailedWatch(
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
       onEvent({ kind: 'failed', job: name, failed, refused, letters, notes });
     }
+  };
+  return shareAnswer(clock, look, FAILED_LOOK_MS);
+}
+
+/** What waits in the queue, and who could take it. A Redis that does not let us list its clients says nothing of that. */
+function createQueueWatch(
+  options: Pick<WatchOptions, 'clock' | 'onEvent'> & {
+    readonly queue: Pick<VesselDayQueue, 'depth' | 'workers'>;
+  },
+) {
+  const { queue, clock, onEvent } = options;
+  const look = async () => {
+    const { waiting, prioritized } = await queue.depth();
+    const workers = await queue.workers().catch(() => undefined);
+    if (workers !== undefined) onEvent?.({ kind: 'queue', waiting: waiting + prioritized, workers });
   };
   return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
