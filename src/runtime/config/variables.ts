@@ -179,6 +179,10 @@ const TABLE = {
   ),
   OTEL_SDK_DISABLED: v.preset(v.FLAG, '0', '1 turns traces off, whatever else is set'),
   JOBS_DIR: v.preset(v.kind('a folder with *.yaml files', FOLDER), 'jobs', 'folder of the job files'),
+  JOBS_EXCLUDED: v.optional(
+    v.groupNames('none'),
+    'jobs of JOBS_DIR that are ignored, as if their files were not there',
+  ),
   TEMP_DIR: v.preset(
     v.kind('a folder that can be written to', FOLDER),
     () => tmpdir(),
