@@ -85,12 +85,12 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
   },
 
   async multipart({ store, key }) {
-    const upload = await store.createUpload(`${key}-parts`, randomUUID());
+    const upload = await store.begin(`${key}-parts`, randomUUID());
     try {
-      const part = await store.uploadPart(upload, 1, BYTES);
-      await store.completeUpload(upload, [part]);
+      const part = await store.append(upload, 1, BYTES);
+      await store.publish(upload, [part]);
     } catch (thrown) {
-      await store.abortUpload(upload).catch(() => {});
+      await store.abandon(upload).catch(() => {});
       throw thrown;
     }
     await expectBytes(store, upload.key, BYTES);

@@ -2,7 +2,8 @@ import { IncomingMessage } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { isDamagedOnItsWay, s3Error, strangeAnswer } from './errors.ts';
+import { MAX_ANSWER_BYTES, MIN_BYTES_PER_SECOND, strangeAnswer } from '../remote.ts';
+import { isDamagedOnItsWay, s3Error } from './errors.ts';
 import { sayOfNewObjects } from './new-objects.ts';
 import type { S3Settings } from './settings.ts';
 
@@ -26,10 +27,6 @@ export type S3Bucket = ReturnType<typeof openBucket>;
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
 const DEFAULT_MAX_ATTEMPTS = 8;
-/** Least speed of an answer's body on the whole. */
-const MIN_BYTES_PER_SECOND = 10 * 1024;
-/** Bound on an answer that is no object. A list of 1,000 names with each letter escaped has less. */
-const MAX_ANSWER_BYTES = 16 << 20;
 /** Three sets of credentials are kept. */
 const MAX_KNOWN_SECRETS = 9;
 

@@ -46,20 +46,20 @@ test.skipIf(s3 === undefined)('an upload is completed conditionally where the se
       ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
     });
     const upload = async (text: string) => {
-      const created = await store.createUpload('day', `nonce-${text}`);
-      return { created, parts: [await store.uploadPart(created, 1, bytes(text))] };
+      const created = await store.begin('day', `nonce-${text}`);
+      return { created, parts: [await store.append(created, 1, bytes(text))] };
     };
     const first = await upload('first');
     const second = await upload('second');
-    await store.completeUpload(first.created, first.parts, null);
+    await store.publish(first.created, first.parts, null);
     const { version } = (await store.head('day'))!;
     proxy.seen.length = 0;
-    const changed = () => store.completeUpload(second.created, second.parts, null);
+    const changed = () => store.publish(second.created, second.parts, null);
     await expectFault(changed, CommitFailedError, 'object-changed');
     expect(proxy.seen.map(({ method, headers }) => [method, headers['if-none-match']])).toEqual([
       ['POST', '*'],
     ]);
-    await store.completeUpload(second.created, second.parts, version);
+    await store.publish(second.created, second.parts, version);
     expect(await textOf(store, 'day')).toBe('second');
   });
 });
