@@ -33,12 +33,14 @@ const AZURE_PACKAGES = '@azure/storage-blob@12 @azure/identity@4';
 
 /**
  * Open the store that `lakeUrl` names. AWS and Azure settings come from `env`, and beyond it from where their SDKs look
- * (profiles, roles, identities). An SDK is loaded for its own stores only. Throws ConfigError naming the setting.
+ * (profiles, roles, identities). An SDK is loaded for its own stores only. `maxAttempts`: tries of
+ * a call, for whoever wants to know now. Throws ConfigError naming the setting.
  */
 export async function openStore(
   lakeUrl: string,
   env: NodeJS.ProcessEnv,
   log: Log = silentLog,
+  maxAttempts?: number,
 ): Promise<ObjectStore> {
   const location = parseLakeUrl(lakeUrl);
   if (location.kind === 'local') return createLocalStore(location.rootDir);
@@ -50,9 +52,10 @@ export async function openStore(
       settings.secret === undefined && (await import('@azure/identity').catch(throwMissingPackage));
     const credential = identity && { identity: new identity.DefaultAzureCredential() };
     const url = lakeUrl.replace(/\/$/, '');
-    return createAzureStore({ ...settings, container, prefix, url, ...credential });
+    const tries = maxAttempts && { maxAttempts };
+    return createAzureStore({ ...settings, container, prefix, url, ...credential, ...tries });
   }
-  const settings = s3SettingsFromEnv(env, log);
+  const settings = { ...s3SettingsFromEnv(env, log), ...(maxAttempts && { maxAttempts }) };
   const { createS3Store } = await import('./s3/s3.ts');
   return createS3Store({ ...settings, bucket: location.bucket, prefix: location.prefix });
 }

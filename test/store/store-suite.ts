@@ -14,6 +14,8 @@ export interface StorePlace {
    * those bytes can then still be published, and no part is refused because its upload is gone.
    */
   readonly keepsLateParts?: boolean;
+  /** So many objects take several pages of a list (default 1003). */
+  readonly manyObjects?: number;
   /** Remove the place and all that is in it. */
   drop(): Promise<void>;
 }

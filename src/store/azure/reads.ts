@@ -6,7 +6,7 @@ import type { AzureContainer } from './client.ts';
 import { faultOf, isMissing } from './errors.ts';
 
 type Named<Answer> = Answer & { readonly etag: Version };
-export type NamedProperties = Named<BlobGetPropertiesResponse>;
+type NamedProperties = Named<BlobGetPropertiesResponse>;
 
 /** Metadata of a blob that is there for a moment only, so that the blocks below its name go: `uploads.ts`. No reader of ours sees it. */
 export const DISCARDED = 'vesselexportdiscarded';

@@ -71,15 +71,15 @@ function endpointFromEnv({ AZURE_STORAGE_ENDPOINT: value }: Environment): string
   throw fault(`${found}: expected http(s)://host[:port][/account] without credentials`);
 }
 
-/** The address that a secret or a token goes to, and whether more than a signature goes there; undefined where the settings do not tell. */
-export function azureExposure(lakeUrl: string, env: Environment, named: NamedAccount | undefined) {
+/** Where a signature or a token is sent, which opens the account to whoever reads it on its way: a key only signs. Undefined where none is, or where the settings do not tell. */
+export function azureExposure(env: Environment, named: NamedAccount | undefined): string | undefined {
   try {
     const { endpoint, secret } = azureSettingsFromEnv(env, named);
     const found = typeof secret === 'function' ? secret() : secret;
-    return { url: new URL(endpoint), isSent: found === undefined || 'sas' in found };
+    return found !== undefined && 'key' in found ? undefined : endpoint;
   } catch {
     // Whoever opens the store says what is wrong.
-    return { url: new URL(lakeUrl), isSent: false };
+    return undefined;
   }
 }
 

@@ -18,8 +18,8 @@ describe.skipIf(start === undefined)('Azure', () => {
     const url = `az://${container}/lake/ö=1`;
     const options = { account: ACCOUNT, endpoint, secret: { key: KEY }, container, url };
     return {
-      open: () => createAzureStore({ ...options, prefix: 'lake/ö=1' }),
-      ...{ minPartBytes: 1, strict: false, keepsLateParts: true, drop: async () => {} },
+      open: () => createAzureStore({ ...options, prefix: 'lake/ö=1', pageSize: 40 }),
+      ...{ minPartBytes: 1, strict: false, keepsLateParts: true, manyObjects: 203, drop: async () => {} },
     };
   });
 });
