@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob';
+import type { BucketServer } from './bucket-server.ts';
 
 /** Those of every Azurite. */
 export const ACCOUNT = 'devstoreaccount1';
@@ -61,14 +62,22 @@ async function startAzurite(folder: string) {
   child.stdout.resume();
   if (endpoint === undefined) throw new Error('Azurite has ended before it listened');
   const url = `${endpoint}/${ACCOUNT}`;
+  /** It goes with the server. */
+  async function newContainer(): Promise<string> {
+    const container = `lake-${randomBytes(6).toString('hex')}`;
+    await containerOf(url, container).create();
+    return container;
+  }
+  const buckets: BucketServer = {
+    origin: endpoint,
+    newBucket: async () => ({ bucket: await newContainer(), drop: async () => {} }),
+    urlOf: (container) => `az://${container}/lake`,
+    envAt: (origin) => azureEnv(`${origin}/${ACCOUNT}`),
+  };
   return {
+    ...buckets,
     endpoint: url,
-    /** A new, empty container. It goes with the server. */
-    async newContainer(): Promise<string> {
-      const container = `lake-${randomBytes(6).toString('hex')}`;
-      await containerOf(url, container).create();
-      return container;
-    },
+    newContainer,
     async stop(): Promise<void> {
       process.removeListener('exit', end);
       const ended = once(child, 'close');
