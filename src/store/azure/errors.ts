@@ -84,7 +84,7 @@ export function faultOf(error: unknown): AzureFault {
     code: details?.errorCode ?? code ?? name ?? 'unknown',
     status: statusCode,
     // The rest are the ids of the request, and the times.
-    text: messageOf(error).split('\n')[0]!,
+    text: messageOf(error).split(/\s*RequestId:/)[0]!,
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : 0,
   };
 }
