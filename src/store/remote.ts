@@ -1,4 +1,5 @@
 /** What the stores share that are reached over HTTP, whosever they are. */
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommitUnknownError, RetriableError } from '../core/errors.ts';
@@ -9,7 +10,7 @@ export const NONCE_METADATA = 'vessel-export-upload';
 /** Bound on an answer that is no object. A list of 1,000 names with each letter escaped has less. */
 export const MAX_ANSWER_BYTES = 16 << 20;
 /** Least speed of an answer's body on the whole. */
-export const MIN_BYTES_PER_SECOND = 10 * 1024;
+const MIN_BYTES_PER_SECOND = 10 * 1024;
 
 const CONFLICT_ATTEMPTS = 10;
 
@@ -45,6 +46,26 @@ export async function readUpTo(
   }
   const { buffer, byteOffset } = Buffer.concat(chunks);
   return { bytes: new Uint8Array(buffer, byteOffset, sizeBytes), sizeBytes };
+}
+
+/** Ends a body that comes too slowly. The time in which nobody reads what has come does not count. */
+export function watchBody(body: IncomingMessage, graceMs: number): void {
+  const { socket } = body;
+  const before = socket.bytesRead;
+  const checkMs = Math.min(1_000, graceMs / 4);
+  let waitedMs = 0;
+  const timer = setInterval(() => {
+    if (body.readableLength > 0) return;
+    waitedMs += checkMs;
+    const bytes = socket.bytesRead - before;
+    if (waitedMs <= graceMs + (bytes / MIN_BYTES_PER_SECOND) * 1_000) return;
+    const found = `${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`;
+    // The SDK tries again what has this name.
+    body.destroy(
+      Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }),
+    );
+  }, checkMs).unref();
+  body.once('close', () => clearInterval(timer));
 }
 
 /**

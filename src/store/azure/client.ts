@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import http from 'node:http';
+import https from 'node:https';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
-import type { BlockBlobClient, RequestPolicyFactory, WebResource } from '@azure/storage-blob';
+import type { BlockBlobClient, StoragePipelineOptions, WebResource } from '@azure/storage-blob';
 import { ContainerClient, newPipeline, StorageSharedKeyCredential } from '@azure/storage-blob';
 import { cleanForeignText, FatalError, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { MAX_ANSWER_BYTES, MIN_BYTES_PER_SECOND, withTries } from '../remote.ts';
+import { MAX_ANSWER_BYTES, readUpTo, strangeAnswer, watchBody, withTries } from '../remote.ts';
 import { azureError, retryAfterMs } from './errors.ts';
 import type { AzureSecret, AzureSettings } from './settings.ts';
 
@@ -52,8 +51,7 @@ export function openContainer(options: AzureStoreOptions) {
     const isKey = found !== undefined && 'key' in found;
     const credential = isKey ? new StorageSharedKeyCredential(account, found.key) : identity;
     // One owner of tries: withTries.
-    const pipeline = newPipeline(credential, { retryOptions: { maxTries: 1 } });
-    pipeline.factories.push(transport.policy);
+    const pipeline = newPipeline(credential, { retryOptions: { maxTries: 1 }, httpClient: transport.client });
     const query = found !== undefined && 'sas' in found ? `?${found.sas}` : '';
     return new ContainerClient(`${endpoint}/${container}${query}`, pipeline);
   }
@@ -127,72 +125,57 @@ export function transactionalMd5(bytes: Uint8Array): { readonly transactionalCon
   return { transactionalContentMD5: createHash('md5').update(bytes).digest() };
 }
 
-/** Sockets, their time-outs, and those of answers: the one owner of these. */
+/** Sockets, requests, and the time-outs of both: the one owner of these. */
 function createTransport(options: AzureStoreOptions) {
   const { maxSockets = 32, idleTimeoutMs = 60_000, answerTimeoutMs = 300_000 } = options;
-  const sockets = { keepAlive: true, maxSockets, timeout: idleTimeoutMs };
   const { connectTimeoutMs = 5_000, slowBodyGraceMs = 60_000 } = options;
+  const sockets = { keepAlive: true, maxSockets, timeout: idleTimeoutMs };
   const isTls = options.endpoint.startsWith('https:');
-  const agent = isTls ? new HttpsAgent(sockets) : new HttpAgent(sockets);
+  const agent = isTls ? new https.Agent(sockets) : new http.Agent(sockets);
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (...how) => {
     const socket = connect(...how) as Socket;
     socket.setTimeout(connectTimeoutMs);
     socket.once(isTls ? 'secureConnect' : 'connect', () => socket.setTimeout(idleTimeoutMs));
-    const overdue = Object.assign(new Error('no byte came in time'), { code: 'ETIMEDOUT' });
-    socket.on('timeout', () => socket.destroy(overdue));
+    socket.on('timeout', () => socket.destroy(overdue('no byte came in time')));
     return socket;
   };
-  const policy: RequestPolicyFactory = {
-    create: (next) => ({
-      async sendRequest(request: WebResource) {
-        request.agent = agent;
-        request.timeout = answerTimeoutMs;
-        const watch = watchBody(request, slowBodyGraceMs);
-        try {
-          const answer = await next.sendRequest(request);
-          const body = answer.readableStreamBody as Readable | undefined;
-          if (body === undefined) watch.end();
-          // How large an object may be is for those to say who read it.
-          else watch.untilClosed(body);
-          return answer;
-        } catch (error) {
-          watch.end();
-          throw error;
-        }
-      },
-    }),
+
+  async function send(request: WebResource): Promise<http.IncomingMessage> {
+    const { url, method } = request;
+    const headers = request.headers.toJson({ preserveCase: true });
+    const sent = (isTls ? https : http).request(url, { agent, method, headers });
+    const timer = setTimeout(() => sent.destroy(overdue('no answer came in time')), answerTimeoutMs);
+    try {
+      return await new Promise((resolve, reject) => {
+        sent.once('response', resolve).once('error', reject);
+        sent.end(typeof request.body === 'function' ? request.body() : request.body);
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  const client: NonNullable<StoragePipelineOptions['httpClient']> = {
+    async sendRequest(request) {
+      const body = await send(request);
+      const headers = request.headers.clone();
+      for (const name of headers.headerNames()) headers.remove(name);
+      for (const [name, value] of Object.entries(body.headers)) headers.set(name, String(value));
+      const status = body.statusCode ?? 0;
+      const answer = { request, status, headers };
+      // How large an object may be is for those to say who read it.
+      watchBody(body, slowBodyGraceMs);
+      if (request.streamResponseStatusCodes?.has(status)) return { ...answer, readableStreamBody: body };
+      const { bytes, sizeBytes } = await readUpTo(body, MAX_ANSWER_BYTES);
+      if (sizeBytes > MAX_ANSWER_BYTES)
+        throw strangeAnswer(`the answer has more than ${MAX_ANSWER_BYTES} bytes`);
+      return { ...answer, bodyAsText: Buffer.from(bytes).toString() };
+    },
   };
-  return { policy, close: () => agent.destroy() };
+  return { client, close: () => agent.destroy() };
 }
 
-/** Ends an answer that is too large to be one, and one that comes too slowly once its first byte has come. */
-function watchBody(request: WebResource, graceMs: number) {
-  const stop = new AbortController();
-  request.abortSignal = stop.signal;
-  let loadedBytes = 0;
-  let sinceMs: number | undefined;
-  let maxBytes = MAX_ANSWER_BYTES;
-  request.onDownloadProgress = (progress) => {
-    sinceMs ??= performance.now();
-    loadedBytes = progress.loadedBytes;
-    if (loadedBytes > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-  };
-  const timer = setInterval(
-    () => {
-      if (sinceMs === undefined) return;
-      const allowedMs = graceMs + (loadedBytes / MIN_BYTES_PER_SECOND) * 1_000;
-      if (performance.now() - sinceMs > allowedMs) stop.abort();
-    },
-    Math.min(1_000, graceMs / 4),
-  ).unref();
-  const end = () => clearInterval(timer);
-  return {
-    end,
-    untilClosed(body: Readable) {
-      maxBytes = Number.POSITIVE_INFINITY;
-      sinceMs ??= performance.now();
-      body.once('close', end);
-    },
-  };
+function overdue(what: string): Error {
+  return Object.assign(new Error(what), { code: 'ETIMEDOUT' });
 }

@@ -18,7 +18,7 @@ import { CommitFailedError } from '../../core/errors.ts';
 import { checkNonce, faultOfKey } from '../key.ts';
 import { commitUnknown, NONCE_METADATA } from '../remote.ts';
 import type { ObjectStore, PartRef, UploadRef, Uploads } from '../store.ts';
-import { MAX_WHOLE_BYTES, objectChanged, sizeOf } from '../store.ts';
+import { objectChanged, sizeOf } from '../store.ts';
 import { type AzureContainer, transactionalMd5 } from './client.ts';
 import { faultOf, isConflict, isMissing, wasRefused } from './errors.ts';
 import { listItems } from './lists.ts';
@@ -76,12 +76,19 @@ export function createUploads(azure: AzureContainer): Uploads & Pick<ObjectStore
       return;
     }
     const { metadata = {}, etag } = head;
-    const options = { ...azure.written, ...conditionsOf(etag), metadata };
-    if (committed.length > 0) await target.commitBlockList([...committed], options);
-    else if ((head.contentLength ?? 0) <= MAX_WHOLE_BYTES) {
-      const found = await readObject(azure, key);
-      if (found !== undefined) await target.upload(found.bytes, found.bytes.length, options);
+    const blocks = [...committed];
+    if (blocks.length === 0 && (head.contentLength ?? 0) > 0) {
+      // It came in one call, as what is small does.
+      const { bytes } = (await readObject(azure, key)) ?? {};
+      if (bytes === undefined) return;
+      const again = { key, uploadId: uploadIdOf(etag), nonce: '' };
+      blocks.push(blockId(again, 1, hash('sha256', bytes)));
+      await target.stageBlock(blocks[0]!, bytes, bytes.length, {
+        ...azure.written,
+        ...transactionalMd5(bytes),
+      });
     }
+    await target.commitBlockList(blocks, { ...azure.written, ...conditionsOf(etag), metadata });
   }
 
   return {
