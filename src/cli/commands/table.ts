@@ -149,6 +149,8 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--azure-key-file <file>', 'file that holds a key of the storage account'],
       ['--allow-http', 'send secrets in clear to other machines (QUERY_ALLOW_HTTP=1)'],
       ['--job <name>', 'name of the first job', 'first'],
+      ['--job-only', 'write only the job, and leave the settings as they are'],
+      ['--examples', "run this package's example jobs too, where they lie in JOBS_DIR"],
       ['--overwrite', 'replace existing files'],
       ['--no-check', 'write without checking'],
     ],
