@@ -26,12 +26,13 @@ export type Event = (typeof EVENTS)[number];
 type Cell = 'yes' | `no: ${string}` | `seldom: ${string}`;
 
 const NOBODY = 'no: there is no claim that anybody could own, or take over';
+const GONE = 'seldom: the claim that it has listed is gone when it looks';
 const OVER = 'seldom: whoever finds the receipt lets the claim be, unless it comes right after the look';
 
 export const CELLS: Readonly<Record<State, Readonly<Record<Event, Cell>>>> = {
   free: {
     ...{ 'its owner dies': NOBODY, 'its owner pauses': NOBODY, 'it is taken over': NOBODY },
-    ...{ 'a conversion takes it over': NOBODY, 'gc looks at it': NOBODY },
+    ...{ 'a conversion takes it over': NOBODY, 'gc looks at it': GONE },
     ...{ 'another claims it': 'yes', 'an overtaken one writes': 'yes', 'an answer is lost': 'yes' },
     ...{ 'a request comes late or twice': 'yes', 'the source changes': 'yes' },
   },

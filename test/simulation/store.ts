@@ -69,7 +69,10 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
 
   /** One request. */
   function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
-    scheduler.onAsk(life);
+    if (scheduler.onAsk(life, call))
+      return new Promise((resolve, reject) => {
+        scheduler.at(scheduler.nowMs, () => ask(call, kind, act).then(resolve, reject), life);
+      });
     // As many throws of the dice whatever comes, so that a world with fewer faults is the same otherwise.
     const [throwOf, lateMs] = [draw(100), draw(LATEST_MS)];
     const [thereMs, backMs] = [shortDelay(draw), shortDelay(draw)];
