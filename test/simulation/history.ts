@@ -63,12 +63,21 @@ export function drawHistory(seed: number, only?: Profile): History {
   const drawn = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
   const { abilities, unnamed } = drawAbilities(randomOf(seed, 'abilities'));
   const pattern = drawPattern(draw, profile, layout);
-  const schedule = { acts: drawn, days: 1 + draw(2), service: drawServiceFaults(draw) };
-  const { acts, days, service } = PATTERNS[pattern](schedule, randomOf(seed, pattern));
-  const dates = Array.from({ length: days }, (_, day) => addDays(FIRST_DATE, day));
+  const days = 1 + draw(2);
+  const changes = Array.from({ length: draw(4) }, () => ({
+    atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
+    kind: pick(draw, CHANGES),
+    ...{ series: draw(6), date: addDays(FIRST_DATE, draw(days)), at: draw(100_000) },
+  }));
+  const log = drawLog(randomOf(seed, 'log'));
+  const drawnSchedule = { acts: drawn, days, changes, log, service: drawServiceFaults(draw) };
+  const { acts, ...schedule } = PATTERNS[pattern](drawnSchedule, randomOf(seed, pattern));
+  const dates = Array.from({ length: schedule.days }, (_, day) => addDays(FIRST_DATE, day));
   return {
-    ...{ seed, profile, dates, abilities, layout, service },
-    acts: acts.map(FITTING[abilities] ?? ((act) => act)).map((act, at) => ({ ...act, name: `${act.kind}-${at}` })),
+    ...{ seed, profile, dates, abilities, layout },
+    acts: acts
+      .map(FITTING[abilities] ?? ((act) => act))
+      .map((act, at) => ({ ...act, name: `${act.kind}-${at}` })),
     vessels: VESSELS.slice(0, chance(draw, 70) ? 1 : 2),
     sizes: pick(draw, [
       { rowGroupRows: 3, partBytes: 200 },
@@ -76,12 +85,7 @@ export function drawHistory(seed: number, only?: Profile): History {
       { rowGroupRows: 1_000, partBytes: 1 << 20 },
     ]),
     store: drawStoreFaults(draw, unnamed),
-    changes: Array.from({ length: draw(4) }, () => ({
-      atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
-      kind: pick(draw, CHANGES),
-      ...{ series: draw(6), date: pick(draw, dates), at: draw(100_000) },
-    })),
-    log: drawLog(randomOf(seed, 'log')),
+    ...{ service: schedule.service, changes: schedule.changes, log: schedule.log },
   };
 }
 

@@ -1,8 +1,9 @@
 /** Schedules that meet by chance too seldom: who is stopped where, and what comes while he is away. The rest stays as drawn. */
-import type { Act, Profile } from './history.ts';
+import type { Act, History, Profile } from './history.ts';
 import { chance, type Draw, pick } from './random.ts';
 import { drawServiceFaults, type ServiceFaults } from './service.ts';
-import { drawStop, type Stop } from './steps.ts';
+import type { SourceChange } from './source.ts';
+import { drawStop, type Step, type Stop } from './steps.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -13,6 +14,8 @@ export interface Schedule {
   readonly acts: readonly Act[];
   readonly days: number;
   readonly service: ServiceFaults;
+  readonly changes: readonly SourceChange[];
+  readonly log: History['log'];
 }
 
 /** `none`: all as it was drawn. */
@@ -36,6 +39,36 @@ export const PATTERNS = {
       };
     });
     return { ...schedule, acts: [stopped(first, atMs, stop), ...later] };
+  },
+
+  /** The second sleeps while it claims, and the first publishes; what the source then loses the second is not to lose. */
+  outrun(schedule: Schedule, draw: Draw): Schedule {
+    const [first, second, ...others] = schedule.acts as [Act, Act, ...Act[]];
+    const step = pick(draw, ['looks for others', 'writes into a claim', 'reads the receipt'] as const);
+    const forMs = pick(draw, [120_000, HOUR_MS] as const);
+    const stop = { step, nth: 1 + draw(3), isSent: draw(2) === 0, forMs };
+    const honest = { force: false, allowShrink: false, aheadMs: 0 };
+    const acts = [
+      { ...bare(first), ...honest, atMs: draw(500) },
+      { ...bare(second), ...honest, kind: 'run' as const, atMs: draw(1_000), takeover: true, stop },
+      ...others.map((act) => ({ ...act, atMs: act.atMs + 2 * HOUR_MS })),
+    ];
+    const changes = schedule.changes.map((change) => ({ ...change, atMs: 20_000 + draw(forMs) }));
+    return { ...schedule, acts, changes };
+  },
+
+  /** The first sleeps for half a minute before it commits; meanwhile the log goes on, and is cleaned. */
+  'left behind'(schedule: Schedule, draw: Draw): Schedule {
+    const [first, ...others] = schedule.acts as [Act, ...Act[]];
+    const stop: Stop = { step: 'commits', nth: 1 + draw(5), isSent: false, forMs: 30_000 };
+    const later = others.map(
+      (act): Act => ({ ...bare(act), kind: 'run', atMs: draw(25_000), force: true, takeover: false }),
+    );
+    return {
+      ...schedule,
+      acts: [stopped({ ...first, aheadMs: 0 }, draw(3_000), stop), ...later],
+      ...{ days: 2 + draw(2), log: { entriesMs: 0, checkpointVersions: 2 } },
+    };
   },
 
   /** The service answers little: attempts end without a trace, and epochs come again. */
@@ -68,30 +101,31 @@ export const PATTERNS = {
     return { ...schedule, acts: [exporter, conversion(convertMs), ...others], days: 2 + draw(3) };
   },
 
-  /** Somebody dies or sleeps for more than a day; then an export goes on, and somebody cleans up. */
+  /** Somebody dies or sleeps for more than a day; then an export goes on, and somebody cleans up, or falls asleep over it. */
   'a day later'(schedule: Schedule, draw: Draw): Schedule {
     const [first, second, ...others] = schedule.acts as [Act, Act, ...Act[]];
-    const stop = drawStop(draw);
+    const stop = drawLateStop(draw);
     const wokenMs = 25 * HOUR_MS + draw(HOUR_MS);
     const asleep = { ...stop, ...(stop.forMs !== undefined && { forMs: wokenMs }) };
     const aboutMs = draw(2) === 0 ? wokenMs - draw(MINUTE_MS) : 25 * HOUR_MS + draw(2 * MINUTE_MS);
+    const nextMs = draw(2) === 0 ? aboutMs + 2 * HOUR_MS : aboutMs - draw(10_000);
     const next: Act = {
       ...bare(second),
-      ...{ kind: 'run', atMs: Math.max(0, aboutMs - draw(10_000)), force: draw(3) === 0 },
-      ...(draw(2) === 0 && { stop: drawStop(draw, false) }),
+      ...{ kind: 'run', atMs: nextMs, force: draw(3) === 0, aheadMs: 0 },
+      ...(draw(2) === 0 && { stop: drawLateStop(draw, false) }),
     };
+    const step = pick(draw, ['looks for others', 'removes claims', 'commits'] as const);
+    const gcStop = { step, nth: 1 + draw(2), isSent: false, forMs: pick(draw, [30_000, 120_000] as const) };
     const gc: Act = {
       ...bare(second),
-      name: 'gc-late',
-      kind: 'gc',
-      atMs: aboutMs + draw(20_000),
-      aheadMs: 0,
+      ...{ kind: 'gc', atMs: aboutMs + draw(20_000), aheadMs: 0 },
+      ...(draw(2) === 0 && { stop: gcStop }),
     };
     const later = others.map((act) => ({
       ...act,
       atMs: act.atMs + (draw(2) === 0 ? HOUR_MS : DAY_MS + HOUR_MS),
     }));
-    return { ...schedule, acts: [stopped(first, draw(3_000), asleep), next, gc, ...later] };
+    return { ...schedule, acts: [stopped(first, draw(3_000), asleep), next, gc, ...later.slice(0, 2)] };
   },
 } as const;
 type Pattern = keyof typeof PATTERNS;
@@ -100,9 +134,19 @@ const CONVERTING: readonly Pattern[] = ['converted after a death', 'converted me
 
 export function drawPattern(draw: Draw, profile: Profile, layout: string): Pattern {
   if (draw(3) === 0) return 'none';
-  if (profile !== 'upkeep') return pick(draw, ['overtaken', 'overtaken', 'failing']);
-  const ofLayout = layout === 'plain' ? CONVERTING : (['a day later'] as const);
+  if (profile === 'plain') return pick(draw, ['overtaken', 'overtaken', 'outrun', 'failing']);
+  if (profile === 'delta') return pick(draw, ['overtaken', 'overtaken', 'outrun', 'left behind']);
+  const ofLayout = layout === 'plain' ? CONVERTING : (['a day later', 'left behind'] as const);
   return pick(draw, ['overtaken', 'a day later', ...ofLayout]);
+}
+
+const LATE_STEPS = ['completes', 'commits', 'writes the detail'] as const;
+
+/** Mostly where a file is there, and nobody's yet. */
+function drawLateStop(draw: Draw, mayDie = true): Stop {
+  const stop = drawStop(draw, mayDie);
+  const step: Step = draw(2) === 0 ? stop.step : pick(draw, LATE_STEPS);
+  return { ...stop, step };
 }
 
 /** Without a fate of its own. */

@@ -34,6 +34,7 @@ function* shorter(history: History): Generator<History> {
   if (vessels.length > 1) yield { ...history, vessels: vessels.slice(0, 1) };
   if (dates.length > 1) yield { ...history, dates: dates.slice(0, 1) };
   for (const change of changes) yield { ...history, changes: changes.filter((one) => one !== change) };
+  if (history.log) yield { ...history, log: undefined };
   if (history.abilities !== 'all') yield { ...history, abilities: 'all' };
   for (const [kind, rate] of Object.entries(store))
     if (rate > 0) yield { ...history, store: { ...store, [kind]: 0 } };
@@ -45,10 +46,10 @@ function* shorter(history: History): Generator<History> {
 }
 
 function* simplerActs(act: Act): Generator<Act> {
-  const { step, killAfter, pauseAfter, ...plain } = act;
-  if (step) yield { ...plain, ...(killAfter && { killAfter }), ...(pauseAfter && { pauseAfter }) };
-  if (killAfter) yield { ...plain, ...(step && { step }), ...(pauseAfter && { pauseAfter }) };
-  if (pauseAfter) yield { ...plain, ...(step && { step }), ...(killAfter && { killAfter }) };
+  for (const fate of ['step', 'killAfter', 'pauseAfter', 'stop'] as const) {
+    const { [fate]: found, ...others } = act;
+    if (found) yield others;
+  }
   if (act.aheadMs !== 0) yield { ...act, aheadMs: 0 };
   for (const option of ['force', 'allowShrink', 'takeover'] as const)
     if (act[option]) yield { ...act, [option]: false };

@@ -10,6 +10,7 @@ import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
 import { shrink } from './shrink.ts';
+import { tellHistory } from './told.ts';
 
 const { values } = parseArgs({
   options: {
@@ -57,6 +58,7 @@ async function simulate(): Promise<boolean> {
 async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
   const shortest = await shrink(history, fault);
   const { lines } = await live(shortest.history, { isTold: true });
-  process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
-  process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
+  const told = [...tellHistory(shortest.history), '', ...lines, shortest.fault].join('\n');
+  process.stdout.write(`seed ${seed}: ${fault}\n\nThe shortest history that fails so:\n\n${told}\n\n`);
+  process.stdout.write(`To keep it in found.ts: ${JSON.stringify(shortest.history)}\n\n`);
 }

@@ -49,7 +49,7 @@ interface StoreWorld {
   readonly draw: Draw;
   readonly abilities?: Abilities;
   /** Told of each effect right before it is. */
-  readonly onEffect: (life: Life, call: string, how: How) => void;
+  readonly onEffect: (life: Life, call: string, how: How, askedMs: number) => void;
 }
 
 /** `again`: it came twice; `unanswered`: nobody hears of it. */
@@ -83,7 +83,7 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
     const fate = isLate ? 'late' : fateOf(throwOf, kind, faults());
     return new Promise<T>((resolve, reject) => {
       const effect = (how: How) => {
-        onEffect(life, call, how);
+        onEffect(life, call, how, nowMs);
         return act();
       };
       const arrive = (afterMs: number, how: How) =>

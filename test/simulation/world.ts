@@ -14,6 +14,7 @@ import { NO_SERVICE_FAULTS, transportOf } from './service.ts';
 import { createSource, type Source } from './source.ts';
 import { createStop } from './steps.ts';
 import { NO_STORE_FAULTS, storeOf } from './store.ts';
+import { shortRequest, spanOf } from './told.ts';
 
 /** What became readable at a key, or is gone; without a key: an upload was aborted. */
 export interface Change {
@@ -113,19 +114,22 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
       ...{ scheduler, disk: damage ? damagedStore(disk, damage) : disk },
       draw: randomOf(seed, `${life.name} store`),
       ...{ faults: () => (isCalm ? NO_STORE_FAULTS : history.store), abilities: history.abilities },
-      onEffect(who, call, how) {
+      onEffect(who, call, how, askedMs) {
         by = who.name;
         const abort = /^abort .* (\S+)$/.exec(call);
         if (abort) changes.push({ atMs: scheduler.nowMs, key: '', bytes: undefined, nonce: abort[1], by });
         cells?.onEffect(who.name, call, how);
-        tell(who.name, how === 'once' ? call : `${call} (${how})`);
+        tell(
+          who.name,
+          how === 'once' ? call : `${call} (${how}, sent ${spanOf(scheduler.nowMs - askedMs)} before)`,
+        );
       },
     });
     const transport = transportOf(life, {
       ...{ scheduler, source, draw: randomOf(seed, `${life.name} service`) },
       faults: () => (isCalm ? NO_SERVICE_FAULTS : history.service),
       refused: vessel,
-      onRequest: (who, what, status) => tell(who.name, `asks ${what}: ${status}`),
+      onRequest: (who, what, status) => tell(who.name, `asks ${shortRequest(what)}: ${status}`),
     });
     if (asked.allowShrink) shrinkAllowedMs = Math.min(shrinkAllowedMs, scheduler.nowMs);
     const { sizes, vessels, dates, layout, log } = history;
@@ -141,7 +145,7 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
     };
     const isStop = act.stop && createStop(act.stop);
     const life = createLife(act.name, { ...act, isStop, onStopped });
-    tell(act.name, `begins${act.aheadMs === 0 ? '' : `, its clock ${act.aheadMs} ms ahead`}`);
+    tell(act.name, 'begins');
     lives.push(life);
     start(life, act).then(
       (said) => end({ act, said }, described(said)),
