@@ -70,7 +70,8 @@ export function drawHistory(seed: number, only?: Profile): History {
     ...{ series: draw(6), date: addDays(FIRST_DATE, draw(days)), at: draw(100_000) },
   }));
   const log = drawLog(randomOf(seed, 'log'));
-  const drawnSchedule = { acts: drawn, days, changes, log, service: drawServiceFaults(draw) };
+  const [service, store] = [drawServiceFaults(draw), drawStoreFaults(draw, unnamed)];
+  const drawnSchedule = { acts: drawn, days, changes, log, service, store };
   const { acts, ...schedule } = PATTERNS[pattern](drawnSchedule, randomOf(seed, pattern));
   const dates = Array.from({ length: schedule.days }, (_, day) => addDays(FIRST_DATE, day));
   return {
@@ -84,8 +85,8 @@ export function drawHistory(seed: number, only?: Profile): History {
       { rowGroupRows: 4, partBytes: 3_000 },
       { rowGroupRows: 1_000, partBytes: 1 << 20 },
     ]),
-    store: drawStoreFaults(draw, unnamed),
-    ...{ service: schedule.service, changes: schedule.changes, log: schedule.log },
+    ...{ service: schedule.service, store: schedule.store },
+    ...{ changes: schedule.changes, log: schedule.log },
   };
 }
 

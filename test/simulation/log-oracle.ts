@@ -21,6 +21,11 @@ export class LogOracle {
     this.#retentionMs = retentionMs;
   }
 
+  /** Then an entry before it is nothing that anybody needs. */
+  get hasCheckpoint(): boolean {
+    return this.#checkpoints.size > 0;
+  }
+
   /** Before the table takes the change. Throws where a version is lost that somebody may read, or a checkpoint is wrong. */
   async take({ key, bytes, atMs }: Change, table: TableReader): Promise<void> {
     if (LAST.test(key) && bytes) {

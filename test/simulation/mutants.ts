@@ -141,26 +141,32 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a predecessor is not told that it is overtaken',
     file: 'lake/claims/claims.ts',
-    find: 'if ((await ports.store.putIf(claim.key, jsonBytes(file), claim.version)) !== undefined) {',
-    put: 'if (claim !== undefined) {',
+    find: 'const version = await ports.store.putIf(claim.key, jsonBytes(file), claim.version);',
+    put: 'const version = claim.version;',
   },
   {
     name: 'a predecessor is inherited as it was listed, and not as it was fenced',
     file: 'lake/claims/claims.ts',
     find: 'claim = await readClaim(ports.store, claim);\n',
-    put: 'fenced.push(file); break;\n',
+    put: "fenced.push({ ...claim, file, version: '', damage: undefined }); break;\n",
   },
   {
     name: 'an epoch that is over is published again',
     file: 'lake/claims/claims.ts',
-    find: 'const open = fenced.filter((file) => !isEnded(file, receipt));',
-    put: 'const open = fenced;',
+    find: '(isEnded(file, receipt) ? [] : [file])',
+    put: '[file]',
   },
   {
     name: 'a claim goes whoever has put it',
     file: 'lake/claims/claim.ts',
     find: 'if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;',
     put: 'await store.remove(claimKey(this.day, this.epoch)); if (this.epoch > 0) return true;',
+  },
+  {
+    name: "a predecessor's claim goes whoever's it is by then",
+    file: 'lake/claims/claim.ts',
+    find: 'for (const { key, version } of this.#older) await this.#ports.store.removeIf(key, version);',
+    put: 'for (const { key } of this.#older) await this.#ports.store.remove(key);',
   },
   {
     name: 'what a predecessor has published is not said',

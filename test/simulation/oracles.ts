@@ -81,11 +81,6 @@ export class Oracles {
     return this.#claimsOf(day).some((file) => file.epoch === epoch && file.sealed !== null);
   }
 
-  /** Then an entry before it is nothing that anybody needs. */
-  hasCheckpoint(): boolean {
-    return this.log.newest >= 0;
-  }
-
   /** Throws OracleError. */
   async take(change: Change): Promise<void> {
     try {

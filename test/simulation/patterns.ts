@@ -4,6 +4,7 @@ import { chance, type Draw, pick } from './random.ts';
 import { drawServiceFaults, type ServiceFaults } from './service.ts';
 import type { SourceChange } from './source.ts';
 import { drawStop, type Step, type Stop } from './steps.ts';
+import type { StoreFaults } from './store.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -14,6 +15,7 @@ export interface Schedule {
   readonly acts: readonly Act[];
   readonly days: number;
   readonly service: ServiceFaults;
+  readonly store: StoreFaults;
   readonly changes: readonly SourceChange[];
   readonly log: History['log'];
 }
@@ -71,14 +73,15 @@ export const PATTERNS = {
     };
   },
 
-  /** The service answers little: attempts end without a trace, and epochs come again. */
+  /** The service answers little: attempts end without a trace, and epochs come again, as requests do. */
   failing(schedule: Schedule, draw: Draw): Schedule {
     const service = { ...drawServiceFaults(draw), refused: 20 + draw(60) };
     const acts = schedule.acts.flatMap((act, at) => {
       const one: Act = { ...act, kind: 'run', atMs: at * draw(3 * MINUTE_MS) };
       return [one, { ...one, name: `${one.name}-again`, atMs: one.atMs + draw(5 * MINUTE_MS) }];
     });
-    return { ...schedule, acts, service };
+    const doubled = draw(2) === 0 ? 20 + draw(60) : schedule.store.doubled;
+    return { ...schedule, acts, service, store: { ...schedule.store, doubled } };
   },
 
   /** Whoever exports first dies on the way, and the next to look at what it has left is a conversion. */
@@ -135,7 +138,7 @@ const CONVERTING: readonly Pattern[] = ['converted after a death', 'converted me
 export function drawPattern(draw: Draw, profile: Profile, layout: string): Pattern {
   if (draw(3) === 0) return 'none';
   if (profile === 'plain') return pick(draw, ['overtaken', 'overtaken', 'outrun', 'failing']);
-  if (profile === 'delta') return pick(draw, ['overtaken', 'overtaken', 'outrun', 'left behind']);
+  if (profile === 'delta') return pick(draw, ['overtaken', 'outrun', 'left behind', 'failing']);
   const ofLayout = layout === 'plain' ? CONVERTING : (['a day later', 'left behind'] as const);
   return pick(draw, ['overtaken', 'a day later', ...ofLayout]);
 }
