@@ -70,8 +70,9 @@ export class Oracles {
 
   /** Has an attempt published the day, or found nothing to change, and not said so? Or may it have? */
   isDraftPublished(day: string): boolean {
-    const { epoch } = this.receipts.get(day)!;
-    const isSilent = (file: ClaimFile) => file.epoch > epoch && file.sealed?.upload === null;
+    const { epoch, startedAt } = this.receipts.get(day)!;
+    const isSilent = ({ epoch: own, sealed }: ClaimFile) =>
+      own > epoch && (sealed?.upload === null || sealed?.draft.startedAt === startedAt);
     return (this.#visible.get(day)?.epoch ?? 0) > epoch || this.#claimsOf(day).some(isSilent);
   }
 
@@ -140,7 +141,8 @@ export class Oracles {
   /** 5, 8: a claim goes by its owner, or because another has taken over, or has published, or for its age. */
   #expectOver(day: string, file: ClaimFile, by: string, atMs: number): void {
     const isOver = file.fencedBy !== undefined || this.#isEnded(day, file);
-    if (isOver || file.owner.host === by) return;
+    // Where a removal cannot be conditional one that comes late takes what is there.
+    if (isOver || file.owner.host === by || this.#world.history.abilities !== 'all') return;
     if (!by.includes('gc-')) throw new Error(`5: the claim of attempt ${file.epoch} goes, which stands`);
     const writtenMs = this.#world.readClocks.get(file.heartbeatMs);
     if (this.#world.isClockRight(by) && writtenMs !== undefined && atMs - writtenMs < DAY_MS)
