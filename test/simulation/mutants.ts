@@ -155,6 +155,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lake/claims/claims.ts',
     find: '(isEnded(file, receipt) ? [] : [file])',
     put: '[file]',
+    equivalent:
+      'what has ended an epoch is its own draft, so that it is published as it is; and had another published since, its receipt, which is read after the claim, fences us',
   },
   {
     name: 'a claim goes whoever has put it',
@@ -185,6 +187,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lake/publish/job-table.ts',
     find: 'if (member.seenAt >= version) return void standing.push(member);',
     put: 'if (member) return void standing.push({ ...member, seenAt: version });',
+    only: 'delta',
+  },
+  {
+    name: 'an entry is put over whatever is there',
+    file: 'lake/table/table-log.ts',
+    find: "if (!(await store.putIfAbsent(key, bytes))) return 'taken';",
+    put: 'await store.put(key, bytes);',
     only: 'delta',
   },
   {

@@ -1,6 +1,7 @@
 /** From a history that fails to the shortest one that still does, by the same oracle: what can be left out is left out. */
 import type { Act, History } from './history.ts';
 import { live } from './live.ts';
+import { tellHistory } from './told.ts';
 
 /** Histories that are lived at most on the way. */
 const MAX_TRIES = 250;
@@ -20,6 +21,14 @@ export async function shrink(history: History, fault: string): Promise<{ history
     }
   }
   return shortest;
+}
+
+/** The shortest, as a person reads it: what it was to be, what happened, and how to keep it. */
+export async function tellShortest(history: History, fault: string): Promise<string> {
+  const shortest = await shrink(history, fault);
+  const { lines } = await live(shortest.history, { isTold: true });
+  const told = [...tellHistory(shortest.history), '', ...lines, shortest.fault].join('\n');
+  return `The shortest history that fails so:\n\n${told}\n\nTo keep it in found.ts: ${JSON.stringify(shortest.history)}\n`;
 }
 
 /** The number of the oracle that a fault names. */
