@@ -1,13 +1,13 @@
 /**
- * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into what becomes
- * of the job. BullMQ's defaults that would bite are set here:
+ * The queue's side of a worker: takes vessel-days from BullMQ, exports a limited number at once, and maps errors to
+ * consequences for the job. BullMQ's defaults that would cause faults are changed here:
  *
  *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
  *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves
  *   limiter          without one a pause for a rate limit is ignored
  *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
  */
-import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import { DelayedError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AWAY_STOP_MS, createWaitingLine, endsWithin } from '../../core/concurrency.ts';
 import { CancelledError, DataError, messageOf, type VesselExportError } from '../../core/errors.ts';
@@ -16,15 +16,22 @@ import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { NOT_A_DAY, QUEUE_NAME, type QueuedDay, readQueuedDay } from './queued-day.ts';
-import { backoffMs, type Consequence, LockLostError, settleJob, WORKERS_DIED } from './settle-job.ts';
+import {
+  type BullJob,
+  backoffMs,
+  type Consequence,
+  LockLostError,
+  settleJob,
+  WORKERS_DIED,
+} from './settle-job.ts';
 import { createSlots } from './slots.ts';
 
-/** Times that tests shorten. */
+/** Durations that tests shorten. */
 export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;
 const WORKER_TIMINGS = {
-  /** A job whose lock was not renewed for so long belongs to nobody any more. */
+  /** A job whose lock was not renewed for so long belongs to no worker any more. */
   lockMs: 30_000,
-  /** Between looks for such jobs. */
+  /** Interval of checks for such jobs. */
   stalledCheckMs: 30_000,
   countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS as readonly number[],
   backoffMs,
@@ -34,16 +41,29 @@ const WORKER_TIMINGS = {
   stopMs: 20_000,
 };
 
-/** BullMQ would fail a job by itself, with neither a code nor a note. */
+/** BullMQ would fail a job by itself, without a code and a note. */
 const MAX_STALLED_COUNT = 1_000_000;
-/** How often a vessel-day whose worker died is handed on; the last one has nothing beside it. */
+/** How often a vessel-day whose worker died is given to another one; the last time it runs exclusively. */
 const MAX_HANDED_ON = 2;
-/** For who comes while a vessel-day runs exclusively. */
+/** Delay of jobs that arrive while a vessel-day runs exclusively. */
 const EXCLUSIVE_DELAY_MS = 10_000;
+
+/** The part of BullMQ's worker that is used. */
+export type ProcessJob = (job: BullJob, token?: string) => Promise<void>;
+export type BullWorkerOptions = ReturnType<typeof bullWorkerOptions>;
+export interface BullWorker extends Pick<Worker, 'closing' | 'concurrency' | 'pause' | 'resume' | 'close'> {
+  readonly backend: { close(force: boolean): Promise<void> };
+  on(event: 'completed', listener: (job: BullJob) => void): unknown;
+  on(event: 'lockRenewalFailed', listener: (ids: string[]) => void): unknown;
+  on(event: 'stalled', listener: (id: string) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
 
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly prefix: string;
+  /** Left out: BullMQ's own. */
+  readonly openWorker?: (process: ProcessJob, options: BullWorkerOptions) => BullWorker;
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,7 +81,7 @@ export interface WorkerOptions {
     giveUp: VesselExportError | undefined,
     onWaiting: () => void,
   ) => Promise<void>;
-  /** Told of a fault that every vessel-day may meet. True: the queue is on hold. False: it is this one's own. */
+  /** Called with a fault that may affect every vessel-day. True: the queue is on hold. False: it affects only this one. */
   readonly onFault: (error: VesselExportError) => Promise<boolean>;
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
@@ -70,27 +90,27 @@ export type VesselDayWorker = ReturnType<typeof startVesselDayWorker>;
 
 /** Begin to work. `redis` stays the caller's to close; BullMQ opens one more like it to wait on. */
 export function startVesselDayWorker(options: WorkerOptions) {
-  const { redis, prefix, concurrency, clock, log, perform, tracing } = options;
+  const { redis, concurrency, clock, log, perform, tracing } = options;
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
-  /** One that two workers have died with is under way, or waits until nothing else is: no other may begin. */
+  /** A vessel-day with which two workers have died runs exclusively, or waits for that: no other may begin. */
   let isExclusive = false;
   const untilOneEnds = createWaitingLine();
   let isPaused = false;
   let isStopping = false;
-  const dropped = new WeakSet<Job>();
+  const dropped = new WeakSet<BullJob>();
 
-  async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
+  async function process(job: BullJob, token?: string): Promise<void> {
     const read = readQueuedDay(job.id, job.data);
     if (read.fault !== undefined) {
       log.error({ queueJob: job.id, fault: read.fault }, NOT_A_DAY);
       dropped.add(job);
       return;
     }
-    // From here on nothing of it is used that was not read.
+    // From here on only validated data are used.
     job.data = read.day;
-    // Who waits for work is given what was just handed back, once more, until its connection is closed.
+    // A worker that waits for work gets back what it has just handed back, until its connection is closed.
     if (isStopping) {
       await job.moveToWait(token!);
       throw new WaitingError();
@@ -120,8 +140,8 @@ export function startVesselDayWorker(options: WorkerOptions) {
     if (!isPaused && !isExclusive && worker.closing === undefined) await worker.resume();
   }
 
-  /** As often as a worker may die of it. */
-  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal, leave: () => void): Promise<void> {
+  /** Export a vessel-day that a dead worker had: after MAX_HANDED_ON deaths exclusively, after more it is given up. */
+  async function performHandedOn(job: BullJob, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
     if (died === MAX_HANDED_ON) await performAlone(job, signal);
     else
@@ -129,10 +149,10 @@ export function startVesselDayWorker(options: WorkerOptions) {
   }
 
   /**
-   * Others end first, and none begins meanwhile: it is either what its workers died of, and then takes no other with it,
-   * or was only there, and then its worker lives.
+   * The others end first, and none begins meanwhile. If this vessel-day is what its workers died of, it takes no other with
+   * it; if not, its worker survives.
    */
-  async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+  async function performAlone(job: BullJob, signal: AbortSignal): Promise<void> {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
     isExclusive = true;
     try {
@@ -145,22 +165,14 @@ export function startVesselDayWorker(options: WorkerOptions) {
     }
   }
 
-  const worker = new Worker<QueuedDay>(QUEUE_NAME, process, {
-    connection: redis,
-    prefix,
-    concurrency,
-    lockDuration: timings.lockMs,
-    stalledInterval: timings.stalledCheckMs,
-    maxStalledCount: MAX_STALLED_COUNT,
-    limiter: { max: 1_000_000, duration: 1_000 },
-    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
-    settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
-  });
+  const { openWorker = (work, more) => new Worker<QueuedDay>(QUEUE_NAME, work, more) as BullWorker } =
+    options;
+  const worker = openWorker(process, bullWorkerOptions(options, timings));
   const slots = createSlots(concurrency, clock, (jobs) => {
     worker.concurrency = jobs;
   });
   worker.on('completed', (job) => {
-    // What it says of itself may keep it in Redis.
+    // Its options may make BullMQ keep it in Redis.
     if (dropped.has(job)) job.remove().catch(() => {});
   });
   worker.on('lockRenewalFailed', (ids: string[]) => {
@@ -204,6 +216,20 @@ export function startVesselDayWorker(options: WorkerOptions) {
       }
       await worker.backend.close(true);
     },
+  };
+}
+
+function bullWorkerOptions(
+  { redis, prefix, concurrency, tracing, random }: WorkerOptions,
+  timings: WorkerTimings,
+) {
+  return {
+    ...{ connection: redis, prefix, concurrency },
+    ...{ lockDuration: timings.lockMs, stalledInterval: timings.stalledCheckMs },
+    maxStalledCount: MAX_STALLED_COUNT,
+    limiter: { max: 1_000_000, duration: 1_000 },
+    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
+    settings: { backoffStrategy: (attemptsMade: number) => timings.backoffMs(attemptsMade, random) },
   };
 }
 

@@ -1,10 +1,12 @@
 import { Worker } from 'bullmq';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { silentLog, systemClock } from '../../../src/core/model/index.ts';
 import { QUEUE_NAME } from '../../../src/fleet/queue/queued-day.ts';
 import type { BullVesselDays, QueuedDay } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduleState } from '../../../src/redis/schedule-state.ts';
 import { queueRedisForTests } from '../../helpers/redis.ts';
+import { describeQueue } from './queue-suite.ts';
 
 const { server, connection, redis } = await queueRedisForTests();
 
@@ -14,38 +16,46 @@ function dayOf(date: string, more: Partial<QueuedDay> = {}): QueuedDay {
 
 const FAULT = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
 
-describe.skipIf(server === undefined)('the queue of vessel-days', () => {
+describeQueue('BullMQ', server !== undefined, () => {
+  const prefix = server!.newPrefix();
+  const queue = openVesselDayQueue({ redis, prefix });
+  const keysOf = (pattern: string) => redis.keys(`${prefix}:${pattern}`);
+  const lockOf = (id: string) => queue.bull.toKey(`${id}:lock`);
+  return {
+    queue,
+    state: (self) => createScheduleState(redis, prefix, self),
+    async lock(id, token) {
+      if (token === null) await redis.del(lockOf(id));
+      else await redis.set(lockOf(id), token);
+    },
+    async takeAndDie() {
+      const begun = Promise.withResolvers<void>();
+      const take = () => {
+        begun.resolve();
+        return new Promise(() => {});
+      };
+      const stalled = { stalledInterval: 100, maxStalledCount: 1_000_000 };
+      const dying = new Worker(QUEUE_NAME, take, {
+        connection: redis,
+        prefix,
+        lockDuration: 60_000,
+        ...stalled,
+      });
+      await begun.promise;
+      await dying.close(true);
+    },
+    pause: () => queue.bull.pause(),
+    flush: async () => void (await redis.del(await keysOf('*'))),
+  };
+});
+
+describe.skipIf(server === undefined)('the queue of vessel-days in Redis', () => {
   let queue: BullVesselDays;
   let prefix: string;
 
   beforeEach(() => {
     prefix = server!.newPrefix();
     queue = openVesselDayQueue({ redis, prefix });
-  });
-
-  test('holds a vessel-day once', async () => {
-    await queue.add([dayOf('2026-01-05'), dayOf('2026-01-06')]);
-    await queue.add([dayOf('2026-01-05', { kind: 'backfill' })]);
-    expect(await queue.depth()).toMatchObject({ waiting: 2, prioritized: 0 });
-    const days = ['2026-01-04', '2026-01-05', '2026-01-06'].map((date) => dayOf(date));
-    expect([...(await queue.known(days))].sort()).toEqual([
-      'measurements/IMO9321483/2026-01-05',
-      'measurements/IMO9321483/2026-01-06',
-    ]);
-  });
-
-  test('a vessel-day can be taken out and put in again', async () => {
-    const day = dayOf('2026-01-05');
-    await queue.add([day]);
-    expect(await queue.remove(day)).toBe(true);
-    await queue.add([day]);
-    expect(await queue.depth()).toMatchObject({ waiting: 1 });
-  });
-
-  test('those of a backfill can be withdrawn, the others stay', async () => {
-    await queue.add([dayOf('2026-01-05'), dayOf('2026-01-06', { kind: 'backfill' })]);
-    expect(await queue.withdraw(({ kind }) => kind === 'backfill')).toBe(1);
-    expect(await queue.depth()).toMatchObject({ waiting: 1, prioritized: 0 });
   });
 
   test('more than one round trip of vessel-days is known again', async () => {
@@ -55,21 +65,6 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
     await queue.add(days);
     expect((await queue.known(days)).size).toBe(2_500);
     expect((await queue.failed(days)).size).toBe(0);
-  });
-
-  test('a hold is placed once, pauses, and is lifted', async () => {
-    const [one, other] = [queue.hold, queue.hold];
-    const hold = { code: 'credentials-refused', message: 'refused', host: 'a', sinceMs: 1 };
-    expect(await one.place(hold)).toBe(true);
-    expect(await other.place({ ...hold, host: 'b' })).toBe(false);
-    expect(await other.read()).toEqual(hold);
-    expect(await queue.bull.isPaused()).toBe(true);
-    await queue.add([dayOf('2026-01-05')]);
-    expect(await queue.depth()).toMatchObject({ waiting: 1 });
-    expect(await other.lift()).toBe(true);
-    expect(await one.lift()).toBe(false);
-    expect(await one.read()).toBeUndefined();
-    expect(await queue.bull.isPaused()).toBe(false);
   });
 
   test('holds that are placed and lifted at once leave a marker and a pause, or neither', async () => {
@@ -131,22 +126,22 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
     expect(await hold.read()).toEqual(next);
   });
 
-  test('a fault that is met while somebody has paused the queue does not make it go on by itself', async () => {
-    const hold = queue.hold;
-    await queue.bull.pause();
-    expect(await hold.place(FAULT)).toBe(false);
-    expect(await hold.lift()).toBe(false);
-    expect(await hold.read()).toMatchObject({ code: 'paused' });
-  });
-
-  test('one scheduler leads until it resigns', async () => {
-    const [one, other] = [createScheduleState(redis, prefix, 'a'), createScheduleState(redis, prefix, 'b')];
-    expect(await one.lead(60_000)).toBe(true);
-    expect(await other.lead(60_000)).toBe(false);
-    expect(await one.lead(60_000)).toBe(true);
-    await other.resign();
-    expect(await other.lead(60_000)).toBe(false);
-    await one.resign();
-    expect(await other.lead(60_000)).toBe(true);
+  test('who waits for more work is not given back what he hands back as he stops', async () => {
+    const begun = Promise.withResolvers<void>();
+    await queue.add([dayOf('2026-01-05')]);
+    const worker = queue.startWorker({
+      ...{ concurrency: 2, clock: systemClock, random: () => 0, log: silentLog },
+      ...{ onFault: async () => true, onTrouble: () => {} },
+      perform: (_day, signal) => {
+        begun.resolve();
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    await begun.promise;
+    // It has room for another one, and blocks on the queue for it.
+    const blocked = async () => Number(/^blocked_clients:(\d+)/m.exec(await redis.info('clients'))?.[1]);
+    await expect.poll(blocked).toBeGreaterThan(0);
+    await worker.stop();
+    expect(await queue.depth()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
   });
 });
