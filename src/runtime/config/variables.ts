@@ -66,6 +66,24 @@ const TABLE = {
     v.NOT_EMPTY,
     'key of the key management service for aws:kms: its id, ARN or alias (not set: the key of the bucket)',
   ),
+  AZURE_STORAGE_ACCOUNT: v.optional(
+    v.NOT_EMPTY,
+    'storage account of az://container/prefix (not set: that of the connection string)',
+  ),
+  AZURE_STORAGE_CONNECTION_STRING: v.secret(
+    v.NOT_EMPTY,
+    'what opens the storage account: this, a key or a signature (none set: an identity, as DefaultAzureCredential finds it)',
+  ),
+  AZURE_STORAGE_KEY: v.secret(v.NOT_EMPTY, 'key of the storage account'),
+  AZURE_STORAGE_SAS_TOKEN: v.secret(v.NOT_EMPTY, 'shared access signature for the container'),
+  AZURE_STORAGE_ENDPOINT: v.optional(
+    v.NOT_EMPTY,
+    "address of the storage account's blobs (not set: https://ACCOUNT.blob.core.windows.net)",
+  ),
+  AZURE_STORAGE_ENCRYPTION_SCOPE: v.optional(
+    v.NOT_EMPTY,
+    'encryption scope of new objects on Azure, with a key of yours or of Microsoft (not set: by the rule of the container)',
+  ),
   REDIS_URL: {
     ...v.optional(
       REDIS_URL,
@@ -178,7 +196,23 @@ const TABLE = {
     'share of vessel-days that traceidratio traces',
   ),
   OTEL_SDK_DISABLED: v.preset(v.FLAG, '0', '1 turns traces off, whatever else is set'),
+  // Names and meanings are OpenLineage's.
+  OPENLINEAGE_URL: v.optional(
+    v.webUrl(' such as http://marquez:5000, or not set: no events'),
+    'server that receives lineage events of vessel-days (OPENLINEAGE_ENDPOINT is added)',
+  ),
+  OPENLINEAGE_ENDPOINT: v.preset(v.NOT_EMPTY, 'api/v1/lineage', 'path of that server for events'),
+  OPENLINEAGE_API_KEY: v.secret(v.NOT_EMPTY, 'key for that server, sent as a bearer token'),
+  OPENLINEAGE_NAMESPACE: v.preset(v.NOT_EMPTY, 'vessel-export', 'namespace of the jobs in lineage events'),
+  OPENLINEAGE_PARENT_ID: v.optional(
+    v.PARENT_RUN,
+    'run of an orchestrator that started this process, as the parent of its runs',
+  ),
   JOBS_DIR: v.preset(v.kind('a folder with *.yaml files', FOLDER), 'jobs', 'folder of the job files'),
+  JOBS_EXCLUDED: v.optional(
+    v.groupNames('none'),
+    'jobs of JOBS_DIR that are ignored, as if their files were not there',
+  ),
   TEMP_DIR: v.preset(
     v.kind('a folder that can be written to', FOLDER),
     () => tmpdir(),
