@@ -165,7 +165,7 @@ async function airflow(): Promise<void> {
   assert.match(refused.said, new RegExp(`not exported: measurements/IMO\\d+/${DATE} (refused|would-shrink)`));
   service.overlay.reset();
 
-  const failed = await drive('vessel_lake', addDays(NEXT, 1), { QUERY_CLIENT_SECRET: 'a-wrong-secret' });
+  const failed = await drive('vessel_lake', addDays(DATE, -2), { QUERY_CLIENT_SECRET: 'a-wrong-secret' });
   assert.deepEqual([failed.state, failed.tasks.export_measurements.state], ['failed', 'failed'], failed.said);
   const wrong = await drive('vessel_lake', addDays(NEXT, 2), { QUERY_BASE_URL: 'nonsense' });
   assert.match(wrong.said, /the settings are wrong/);
