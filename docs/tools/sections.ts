@@ -1,4 +1,5 @@
 /** The sections of the documentation that are the code's own words, as Markdown. */
+import { readFileSync } from 'node:fs';
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
 import { FINDINGS } from '../../src/audit/verify/findings.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
@@ -20,6 +21,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   metrics: metricsTable,
   causes,
   api: apiReference,
+  stores: storesTable,
 };
 
 /** Defaults that depend on the machine. */
@@ -27,6 +29,20 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   WORKER_CONCURRENCY: 'twice the number of processors',
   TEMP_DIR: "the system's folder for temporary files",
 };
+
+/** What `npm run stores -- --write` has found: a row for each question, a column for each server. */
+function storesTable(): string {
+  const file = new URL('../../test/servers/found.json', import.meta.url);
+  const found: Record<string, { title: string; rows: Record<string, string> }> = JSON.parse(
+    readFileSync(file, 'utf8'),
+  );
+  const servers = Object.values(found);
+  const questions = [...new Set(servers.flatMap(({ rows }) => Object.keys(rows)))];
+  return table(
+    ['', ...servers.map(({ title }) => title)],
+    questions.map((question) => [question, ...servers.map(({ rows }) => rows[question] ?? '')]),
+  );
+}
 
 function settings(): string {
   const rows = VARIABLES.map((variable) => {
@@ -77,44 +93,23 @@ function asMarkdown(text: string): string {
   return text.replace(/'(vessel-export [^']+|[a-z]+)'/g, '`$1`');
 }
 
-/** What is registered, with the labels that its samples have. The defaults of the library are not among them. */
-async function metricsTable(): Promise<string> {
-  const text = await exposition();
-  const rows = [...text.matchAll(/^# HELP (vessel_export_\w+) (.*)$/gm)].map(([, name, help]) => {
-    const type = new RegExp(`^# TYPE ${name} (\\w+)$`, 'm').exec(text)?.[1] ?? '';
-    const labels = new RegExp(`^${name}(?:_count)?\\{(.*)\\} `, 'm').exec(text)?.[1] ?? '';
-    const names = [...labels.matchAll(/(\w+)="/g)].map((match) => match[1]);
-    return [`\`${name}\``, type, names.map((label) => `\`${label}\``).join(', '), help!];
-  });
-  return table(['metric', 'kind', 'labels', 'meaning'], rows);
-}
-
-/** The metrics of a process in which everything has happened once. */
-async function exposition(): Promise<string> {
-  const metrics = createMetrics({
+/** What is registered, but for the defaults of the library. */
+function metricsTable(): string {
+  const { registry } = createMetrics({
     concurrencyLimit: () => 1,
-    depth: async () => ({ waiting: 1 }),
+    depth: async () => ({}),
     active: () => 0,
     oldestVesselDayMs: () => 0,
     oldestRequestMs: () => 0,
     takesWrites: async () => true,
     isHeld: async () => false,
   });
-  metrics.onEvent({ kind: 'request', status: 429, ms: 1 });
-  metrics.onEvent({ kind: 'day-outcome', job: 'measurements', outcome: 'published', rows: 1, seconds: 1 });
-  metrics.onEvent({ kind: 'encoded', seconds: 1 });
-  metrics.onEvent({ kind: 'uploaded', seconds: 1, sizeBytes: 1 });
-  metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 1, oldest: '2026-01-05' });
-  metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 1, refused: 1 });
-  metrics.onEvent({ kind: 'warned', job: 'measurements', open: [{}] });
-  metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
-  metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
-  metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 1 } });
-  metrics.onEvent({ kind: 'snapshots', job: 'metadata', late: [{}] });
-  metrics.onEvent({ kind: 'look-back-failed', job: 'measurements', times: 1 });
-  metrics.onEvent({ kind: 'stuck-backfills', stuck: new Map([['b-1', 'no job here']]) });
-  metrics.onEvent({ kind: 'web-login-failed', outcome: 'wrong' });
-  return (await metrics.read()).text;
+  const metrics = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('vessel_export_'));
+  const rows = metrics.map(({ name, type, help, ...rest }) => {
+    const { labelNames } = rest as { readonly labelNames?: readonly string[] };
+    return [`\`${name}\``, `${type}`, labelNames!.map((label) => `\`${label}\``).join(', '), help];
+  });
+  return table(['metric', 'kind', 'labels', 'meaning'], rows);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

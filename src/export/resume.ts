@@ -5,7 +5,7 @@ import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../core/mo
 import { precisionOf } from '../core/proof/compare-counts.ts';
 import { compareSeries, type SourceSeries } from '../core/proof/compare-values.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import { openCheckpoint } from '../lake/claims/claim.ts';
+import { openCheckpoint } from '../lake/claims/claim-file.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';
@@ -36,8 +36,8 @@ export async function findResumePoint(
   const outdated = await whyOutdated(ports, task, checkpoint, signal);
   if (outdated !== undefined) return startClean(outdated);
   await claim.checkFence();
-  const upload = await ports.store.adoptUpload(checkpoint.upload, checkpoint.parts, ports.nonce());
-  if (upload === undefined) return startClean('its upload is gone');
+  const upload = await ports.store.adopt(checkpoint.upload, checkpoint.parts, ports.nonce());
+  if (upload === undefined) return startClean('its upload is gone, or the store cannot fence it');
   const adopted = { ...openCheckpoint(checkpoint), upload };
   await claim.inherit({ checkpoint: adopted, sealed: null });
   ports.log.info({ vesselDay, parts: checkpoint.parts.length }, 'resuming');

@@ -1,50 +1,16 @@
 /**
- * The causes that people are told of: a row each, with what begins and ends it (as docs/monitoring.md says it), where the
- * runbook has what to do, and how it is found in what the scheduler has told. Nothing else knows which causes there are.
+ * The causes of notices: a row each, with what begins and ends it (as docs/monitoring.md says it), where the runbook has what
+ * to do, and how it is found in the facts. No other module knows which causes there are.
  */
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { VesselTrouble } from '../export/events.ts';
 import { describeWarnings, howToAccept } from '../lake/warnings.ts';
-import type { FailedDays, FleetEvent } from './events.ts';
-import type { Cause, ToldCause } from './notify/cause-changes.ts';
-import { describeHold, type Hold } from './queue/hold.ts';
+import type { DayTroubles, FleetFacts, JobFacts } from './notice-facts.ts';
+import type { Cause } from './notify/cause-changes.ts';
+import { describeHold } from './queue/hold.ts';
 
-/** The hold of the queue; it cannot be known while Redis is out of reach. */
-export type HoldNow = Hold | 'none' | 'unknown';
-
-/** The events of a job of which the last one is kept, each until one of the kind beside it. Without one, nothing is known of its kind yet. */
-export const HEARD_KINDS = {
-  ...{ missing: null, discovered: null, warned: null, snapshots: null, failed: null, 'looked-back': null },
-  'look-back-failed': 'looked-back',
-} as const;
-type HeardKind = keyof typeof HEARD_KINDS;
-export type Heard = { readonly [K in HeardKind]?: Extract<FleetEvent, { readonly kind: K }> };
-
-export interface JobFacts {
-  readonly job: Job;
-  readonly nowMs: number;
-  readonly hold: HoldNow;
-  readonly heard: Heard;
-  readonly troubles: DayTroubles | undefined;
-  /** Since the job was planned, and since it could have been: it has a leader, and the queue is on no hold. */
-  readonly plannedAgoMs: number;
-  readonly plannableMs: number;
-  /** From midnight UTC, when the day before has to be in the lake. */
-  readonly nightByMs: number;
-  /** Changed vessel-days that a look-back may find. */
-  readonly lateDays: number;
-}
-
-export interface FleetFacts {
-  /** Is there a job that is not planned, and told of? */
-  readonly isUnplanned: boolean;
-  readonly hold: HoldNow;
-  /** Why backfills cannot go on, by id. */
-  readonly stuckBackfills: ReadonlyMap<string, string> | undefined;
-}
-
-/** Whether a cause is there now. */
+/** Whether a cause exists now. */
 type Found = Pick<Cause, 'members' | 'text'> | 'none' | 'unknown';
 
 export interface CauseRow<Facts> {
@@ -52,20 +18,20 @@ export interface CauseRow<Facts> {
   readonly over: string;
   /** A section of docs/monitoring-runbook.md. */
   readonly runbook: string;
-  /** What is said when it is over. */
+  /** The text that reports its end. */
   readonly end: string;
-  /** It has to last for so long before it is told. */
+  /** How long it has to last before it is reported. */
   readonly settlesMs?: number;
   readonly find: (facts: Facts) => Found;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
-/** A night that has just begun late in the day is given an hour. */
+/** A night that was planned late in the day has an hour before it counts as late. */
 const GRACE_MS = 60 * MINUTE_MS;
-/** A scheduler that leads looks at each job every few seconds; the first look at years takes minutes. */
+/** A scheduler that leads checks each job every few seconds; the first plan of years takes minutes. */
 const NOT_PLANNED_MS = 15 * MINUTE_MS;
-/** They follow each other after five minutes at least. */
+/** They are at least five minutes apart. */
 const LOOK_BACK_FAILS = 3;
 const NAMED = 5;
 
@@ -87,15 +53,29 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     runbook: 'VesselExportBackfillStuck',
     end: 'all backfills continue',
     settlesMs: 15 * MINUTE_MS,
-    find({ hold, isUnplanned, stuckBackfills: stuck }) {
-      // A hold, or a lake that nothing can be planned for, is why.
-      if (stuck === undefined || hold !== 'none' || isUnplanned) return 'unknown';
+    find({ hold, isUnplanned, heard: { 'stuck-backfills': backfills } }) {
+      // A hold, or a lake for which nothing can be planned, is the reason.
+      if (backfills === undefined || hold !== 'none' || isUnplanned) return 'unknown';
       return foundEach(
-        [...stuck],
+        [...backfills.stuck],
         'backfills cannot continue',
         ([id]) => id,
         ([id, reason]) => `${id}: ${reason}`,
       );
+    },
+  },
+  'no-worker': {
+    begins: 'no worker has been connected for 15 minutes, and vessel-days wait in the queue',
+    over: 'a worker is connected, or nothing waits',
+    runbook: 'VesselExportNobodyWorks',
+    end: 'a worker is connected again, or nothing waits for one',
+    settlesMs: 15 * MINUTE_MS,
+    find({ hold, heard: { queue } }) {
+      // During a hold the hold is the reason.
+      if (queue === undefined || hold !== 'none') return 'unknown';
+      if (queue.waiting === 0 || queue.workers > 0) return 'none';
+      const text = `${vesselDays(queue.waiting)} wait in the queue, and no worker is connected: start 'vessel-export worker'`;
+      return found('workers', text);
     },
   },
 };
@@ -108,7 +88,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'it is planned again',
     find({ job, nowMs, plannedAgoMs, plannableMs }) {
       if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return 'none';
-      // It is over when it was planned, and not because somebody else leads or the queue continues.
+      // It is over when the job was planned, and not because another process leads or the queue continues.
       const idleMs = Math.min(plannedAgoMs, plannableMs);
       if (idleMs < NOT_PLANNED_MS) return 'unknown';
       const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
@@ -137,12 +117,12 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series without acceptance any more',
     find({ heard: { warned }, plannedAgoMs }) {
-      // The receipts that warnings stand in are read when the job is planned.
+      // The receipts, which contain the warnings, are read when the job is planned.
       if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
       return foundEach(
         warned.open,
         'series are missing or left out',
-        // The same vessel on the next day is nothing new; other series that it loses are.
+        // The same vessel on the next day is not new; if it loses other series, that is.
         ({ day, warnings }) => warnings.map(({ since }) => `${day.vessel} since ${since}`),
         ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
@@ -168,7 +148,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'snapshots are taken again',
     find({ job, heard: { snapshots }, hold, nowMs, troubles }) {
       if (job.dataset !== 'metadata' || job.schedule === undefined) return 'none';
-      // During a hold, that is why; a vessel whose day has failed is told by that.
+      // During a hold the hold is the reason; a vessel whose day has failed is reported as failed.
       if (snapshots === undefined || troubles === undefined || hold !== 'none') return 'unknown';
       const dates = [nowMs, nowMs - DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
       const isTold = (id: string) => troubles.failed.has(id) || troubles.refused.has(id);
@@ -230,12 +210,13 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'all of them are complete',
     runbook: 'VesselExportNightNotWhole',
     end: 'all nights are complete',
-    // The failed set is looked at once a minute: what is missing may stand there by now, and is told as that.
+    // The failed set is read once a minute: a missing day may be in it by now, and is then reported as failed.
     settlesMs: 2 * MINUTE_MS,
     find(facts) {
       const { hold, troubles, heard } = facts;
-      // While the queue is on hold, that is why.
+      // A hold, or a lack of workers, is the reason.
       if (troubles === undefined || heard.missing === undefined || hold !== 'none') return 'unknown';
+      if (heard.queue?.workers === 0 && heard.queue.waiting > 0) return 'unknown';
       return lateNights(facts, heard.missing.unpublished(), troubles);
     },
   },
@@ -250,7 +231,7 @@ function troubled({ name }: Job, days: ReadonlyMap<string, string> | undefined, 
 const found = (member: string, text: string): Found => ({ members: [member], text });
 const vesselOf = ({ vessel }: { readonly vessel: string }) => vessel;
 
-/** A cause of several things: what each is counted by, and what is said of the first few. */
+/** A cause of several things: the members of each, and a text that describes the first few. */
 function foundEach<T>(
   items: readonly T[],
   text: string,
@@ -263,7 +244,7 @@ function foundEach<T>(
   return { members: items.flatMap(membersOf), text: `${text}: ${shown}${more}` };
 }
 
-/** `none` where everything is in the lake that was over by the time that is set, and planned an hour ago. */
+/** `none` if every day that was over by NOTIFY_NIGHT_BY, and was planned at least an hour ago, is in the lake. */
 function lateNights(
   { job, nowMs, nightByMs }: JobFacts,
   open: Iterable<VesselDay>,
@@ -287,32 +268,6 @@ function lateNights(
     members.length === 1 ? members[0] : `${members.length} days, ${members[0]} to ${members.at(-1)},`;
   const text = `${vesselDays(count)} of ${range} are not in the lake yet; 'vessel-export status' has the reasons`;
   return { members, text };
-}
-
-/** As `formatVesselDay` writes them, with the code of each. */
-interface DayTroubles {
-  readonly failed: ReadonlyMap<string, string>;
-  readonly refused: ReadonlyMap<string, string>;
-}
-
-/**
- * Vessel-days that failed for good or were refused, until they are published: the failed set says that they failed, and
- * their note in the lake that they are no better yet. `told`: what was told of the job.
- */
-export function troublesOf({ letters, notes }: FailedDays, told: readonly ToldCause[]): DayTroubles {
-  const dead = new Set(letters.map(({ day }) => formatVesselDay(day)));
-  const toldAs = (kind: string) =>
-    new Set(told.filter((one) => one.kind === kind).flatMap((one) => one.members));
-  const [toldFailed, toldRefused] = [toldAs('failed'), toldAs('refused')];
-  const [failed, refused] = [new Map<string, string>(), new Map<string, string>()];
-  for (const { note } of notes.values()) {
-    const id = formatVesselDay(note);
-    // A try that failed meanwhile takes nothing back.
-    if (note.state === 'refused' || (note.state === 'failed' && toldRefused.has(id) && !dead.has(id)))
-      refused.set(id, note.code);
-    else if (note.state === 'failed' && (dead.has(id) || toldFailed.has(id))) failed.set(id, note.code);
-  }
-  return { failed, refused };
 }
 
 function vesselDays(count: number): string {

@@ -157,7 +157,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
     options: [
       [
         '--for <engine>',
-        'duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric, dbt (with DuckDB) or dbt-spark',
+        'duckdb, athena, snowflake, bigquery, spark, databricks, trino, clickhouse, fabric, dbt (with DuckDB) or dbt-spark',
       ],
       ['--location <address>', 'where the engine finds the lake or a copy of it (default: LAKE_URL)'],
       ['--schema <name>', 'schema, dataset or database of the views'],

@@ -22,7 +22,9 @@ interface ViewsOptions extends LakeSqlOptions {
 }
 
 const isAdapter = (engine: string): engine is AdapterName => Object.hasOwn(ADAPTERS, engine);
-const ENGINES: readonly string[] = [...Object.keys(DIALECTS), ...Object.keys(ADAPTERS)];
+const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'databricks', ...Object.keys(ADAPTERS)];
+/** Whose SQL is another's. */
+const SPOKEN: Readonly<Record<string, DialectName>> = { databricks: 'spark' };
 
 const EMPTY_LAKE =
   'these are views of the future exports; engines that read the files when a view is created accept them after the first run';
@@ -30,7 +32,9 @@ const EMPTY_LAKE =
 export const viewsCommand: Command<[ViewsOptions]> = async (context, options) => {
   const { schema, location, out, overwrite } = options;
   const engine = engineOf(options);
-  const dialect = isAdapter(engine) ? ADAPTERS[engine].dialect : DIALECTS[engine as DialectName];
+  const dialect = isAdapter(engine)
+    ? ADAPTERS[engine].dialect
+    : DIALECTS[SPOKEN[engine] ?? (engine as DialectName)];
   await using opened = await openLakeSql(context, options, 'no view of it', EMPTY_LAKE);
   const { session } = opened;
   const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;

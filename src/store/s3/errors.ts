@@ -83,11 +83,6 @@ export function isDamagedOnItsWay(error: unknown): boolean {
   return DAMAGED.has(faultOf(error).name);
 }
 
-/** The answer is none of a store's: a proxy's page, say, or what a login of somebody in between gives with status 200. */
-export function strangeAnswer(what: string): Error {
-  return new Error(`${what}: check proxies between this machine and the store`);
-}
-
 /** Name, status and text of whatever an SDK call threw. */
 export function faultOf(error: unknown): S3Fault {
   const { name, $metadata, code } = error as {
@@ -135,6 +130,11 @@ export function uploadGone(error: unknown, key: string): CommitFailedError | und
     `the upload of ${key} does not exist any more: it was completed, aborted (perhaps by a lifecycle rule) or never begun.`,
     { cause: error },
   );
+}
+
+/** Does an upload not hold the parts, or not as they are named, that it is to be completed with? */
+export function isPartRefused(error: unknown): boolean {
+  return /^InvalidPart(Order)?$/.test(faultOf(error).name);
 }
 
 /** Did the store certainly refuse the call, so that it had no effect? */

@@ -8,27 +8,25 @@ import {
   ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
-import { checkNonce } from '../key.ts';
-import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
+import { once } from '../../core/concurrency.ts';
+import { CommitFailedError } from '../../core/errors.ts';
+import { checkKey, checkNonce } from '../key.ts';
+import { commitUnknown, NONCE_METADATA, strangeAnswer } from '../remote.ts';
+import type { PartRef, UploadRef, Uploads, Version } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
-import type { S3Abilities } from './abilities.ts';
+import { probeReplacedParts, type S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
+import { faultOf, isPartRefused, uploadGone, wasRefused } from './errors.ts';
 import { askHead, type NamedHead, readRange } from './reads.ts';
 
-const NONCE_METADATA = 'vessel-export-upload';
 const MIN_PART_BYTES = 5 << 20;
-
-type Uploads = Pick<
-  ObjectStore,
-  'createUpload' | 'uploadPart' | 'adoptUpload' | 'completeUpload' | 'publishedBy' | 'abortUpload'
->;
 
 export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities>): Uploads {
   const targetOf = ({ key, uploadId }: UploadRef) => ({
     ...{ Bucket: s3.bucket, Key: s3.nameOf(key), UploadId: uploadId },
   });
+
+  const replacesParts = once(() => probeReplacedParts(s3));
 
   /** The SDK's paginator would not end: Ceph names a next marker on the last page too. */
   async function* listParts(upload: UploadRef): AsyncIterable<Part> {
@@ -86,7 +84,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
   }
 
   return {
-    async createUpload(key, nonce) {
+    async begin(key, nonce) {
       checkNonce(nonce);
       const target = { Bucket: s3.bucket, Key: s3.nameOf(key), Metadata: { [NONCE_METADATA]: nonce } };
       return await s3.call('begin an upload of', key, async () => {
@@ -97,7 +95,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       });
     },
 
-    uploadPart: (upload, partNumber, bytes) =>
+    append: (upload, partNumber, bytes) =>
       s3.call(`send part ${partNumber} of`, upload.key, async () => {
         const input = { ...targetOf(upload), PartNumber: partNumber, Body: bytes };
         const { ETag } = await s3.client.send(new UploadPartCommand(input)).catch((error: unknown) => {
@@ -108,9 +106,11 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
         return { partNumber, sizeBytes: bytes.length, sha256: hash('sha256', bytes), tag: unquoted(ETag) };
       }),
 
-    /** The same upload when it still holds every one of `parts`. */
-    adoptUpload: (upload, parts) =>
+    /** The same upload when it still holds every one of `parts`, and the predecessor cannot complete it any more. */
+    adopt: (upload, parts) =>
       s3.call('take over the upload of', upload.key, async () => {
+        checkKey(upload.key);
+        if (!(await replacesParts())) return undefined;
         const missing = new Map(parts.map((part) => [part.partNumber, part]));
         try {
           for await (const { PartNumber, Size, ETag } of listParts(upload)) {
@@ -127,7 +127,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       }),
 
     /** Asks S3 once: a lost answer is for the caller to look into. */
-    completeUpload: (upload, parts, expected) =>
+    publish: (upload, parts, expected) =>
       s3.call('publish', upload.key, async () => {
         const condition = await conditionOf(upload, parts, expected);
         if (condition === 'published') return;
@@ -155,7 +155,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       return await holdsParts(parts, (fromByte, toByte) => readRange(s3, key, fromByte, toByte));
     },
 
-    abortUpload: (upload) =>
+    abandon: (upload) =>
       s3.call('drop the upload of', upload.key, async () => {
         try {
           await s3.client.send(new AbortMultipartUploadCommand(targetOf(upload)));
@@ -172,20 +172,13 @@ function completeError(error: unknown, upload: UploadRef, parts: readonly PartRe
   // A part that another attempt sent again can be too small now; if ours are, that is for s3Error to tell.
   const resent =
     name === 'EntityTooSmall' && parts.slice(0, -1).every((part) => part.sizeBytes >= MIN_PART_BYTES);
-  if (name === 'InvalidPart' || name === 'InvalidPartOrder' || resent) {
+  if (isPartRefused(error) || resent) {
     return new CommitFailedError(
       'part-mismatch',
       `the upload of ${upload.key} does not hold just the parts it is to be completed with (${name}): another attempt sent some. Start the upload again.`,
     );
   }
   return wasRefused(error) ? (uploadGone(error, upload.key) ?? error) : undefined;
-}
-
-function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
-  return new CommitUnknownError(
-    'complete-unknown',
-    `whether ${upload.key} was published is not known: ${what}. Look at the object before you write again.`,
-  );
 }
 
 function isOurs(head: NamedHead | undefined, upload: UploadRef, parts: readonly PartRef[]): boolean {

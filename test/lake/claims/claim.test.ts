@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { FencedError } from '../../../src/core/errors.ts';
 import { type ProcessId, silentLog, type VesselDay } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
-import { type ClaimPorts, openCheckpoint } from '../../../src/lake/claims/claim.ts';
+import type { ClaimPorts } from '../../../src/lake/claims/claim.ts';
+import { openCheckpoint } from '../../../src/lake/claims/claim-file.ts';
 import { takeClaim } from '../../../src/lake/claims/claims.ts';
 import { claimKey, claimPrefix, objectKey } from '../../../src/lake/keys.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
@@ -212,8 +213,8 @@ test('I6: what predecessors left open under the key goes before a clean start, a
   withLake(async (ports, at) => {
     const { store } = ports;
     await takeClaim(at(elsewhere), day, options);
-    await store.createUpload(objectKey(day), 'left-behind-1');
-    const other = await store.createUpload(`${objectKey(day)}-of-another`, 'left-alone');
+    await store.begin(objectKey(day), 'left-behind-1');
+    const other = await store.begin(`${objectKey(day)}-of-another`, 'left-alone');
     const { claim } = await takeClaim(ports, day, { ...options, takeover: true });
     await claim.startClean();
     const open: string[] = [];

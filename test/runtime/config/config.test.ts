@@ -42,6 +42,17 @@ function faultsOf(act: () => unknown): string {
   throw new Error('no fault was reported');
 }
 
+test('a job of JOBS_EXCLUDED is not there, whatever its file says, and its name says why', async () => {
+  await using folder = await newTempFolder();
+  const files = { 'measurements.yaml': JOB, 'mine.yaml': JOB, 'broken.yaml': ':' };
+  const env = environment({ JOBS_EXCLUDED: 'measurements, broken' }, writeJobs(folder.path, files));
+  const config = loadConfig(env);
+  expect(config.jobs.map(({ name }) => name)).toEqual(['mine']);
+  expect(faultsOf(() => pickJobs(config, ['measurements']))).toMatch(
+    /no job 'measurements' in .*jobs without those of JOBS_EXCLUDED \(measurements, broken\); there are: mine/,
+  );
+});
+
 test('a valid environment gives settings with defaults and origins', async () => {
   await using folder = await newTempFolder();
   const dir = folder.path;
@@ -107,7 +118,7 @@ test('every fault of environment and job files is reported at once, with place, 
     'QUERY_CLIENT_SECRET: not set',
     'QUERY_CLIENT_SECRET_FILE',
     "QUERY_MAX_CONCURRENCY (environment): got '0', expected a whole number of at least 1",
-    "LAKE_URL (environment): got 'gs://bucket', expected file:///path or s3://bucket/prefix",
+    "LAKE_URL (environment): got 'gs://bucket', expected file:///path, s3://bucket/prefix",
     'a.yaml: dataset:',
     'a.yaml: vessels',
     'a.yaml: select:',
