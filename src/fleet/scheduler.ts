@@ -103,6 +103,10 @@ export function createScheduler(options: SchedulerOptions) {
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
+    await guard('delayed vessel-days', signal, async () => {
+      const vesselDays = await options.queue.bringBack();
+      if (vesselDays > 0) log.warn({ vesselDays }, 'delayed by a worker whose clock is ahead: brought back');
+    });
     await guard('warnings', signal, tellWarnings);
     await guard('the failed set', signal, tellFailed);
     await guard('snapshots', signal, tellSnapshots);

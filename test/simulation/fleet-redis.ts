@@ -166,6 +166,19 @@ export class FleetRedis {
     this.#wake();
   }
 
+  /** Those that are delayed by more than `mostMs`. */
+  bringBack(mostMs: number): number {
+    const { delayed, jobs } = this.#kept;
+    const latestMs = this.#nowMs() + mostMs;
+    const found = delayed.filter(({ score }) => score >= latestMs);
+    for (const { id } of found) {
+      removeFrom(delayed, (one) => one.id === id);
+      this.#append(id, jobs.get(id)?.priority ?? 0);
+    }
+    if (found.length > 0) this.#wake();
+    return found.length;
+  }
+
   extendLock(id: string, token: string, lockMs: number): boolean {
     if (this.#lockOf(id) !== token) return false;
     this.#kept.locks.set(id, { token, untilMs: this.#nowMs() + lockMs });

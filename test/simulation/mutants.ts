@@ -6,7 +6,7 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly put: string;
-  readonly only?: Profile;
+  readonly only?: Profile | 'fleet';
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -124,5 +124,68 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const NO_SETTINGS = 'convert';",
     put: "const NO_SETTINGS = '';",
     only: 'upkeep',
+  },
+  {
+    name: 'a notice is marked as told before it is sent',
+    file: 'fleet/notify/notices.ts',
+    find: 'if (message.id !== arrivedId) await webhook.send(message, signal);',
+    put: 'await write({ noticesVersion: 1, told }, found); await webhook.send(message, signal);',
+    only: 'fleet',
+  },
+  {
+    name: 'what was told of a cause is forgotten with its next news',
+    file: 'fleet/notify/cause-changes.ts',
+    find: 'members: [...before, ...fresh].slice(0, MAX_MEMBERS),',
+    put: 'members: fresh.length > 0 ? fresh : before,',
+    only: 'fleet',
+  },
+  {
+    name: 'a vessel-day leaves the queue before its receipt is there',
+    file: 'fleet/queue/vessel-day-worker.ts',
+    find: 'await perform(job.data, signal, died < MAX_HANDED_ON ? undefined : workersDied(job.data, died), leave);',
+    put: 'void perform(job.data, signal, undefined, leave).catch(() => {});',
+    only: 'fleet',
+  },
+  {
+    name: 'a look-back goes by a clock that does not tell the day',
+    file: 'fleet/look-backs.ts',
+    find: 'const to = microsToDate(firing.lookedMs * 1_000);',
+    put: 'const to = microsToDate(clock.monotonicMs() * 1_000);',
+    only: 'fleet',
+  },
+  {
+    name: 'a try that somebody asks for is swallowed by the one that has failed',
+    file: 'fleet/try-again.ts',
+    find: "  if (!(await queue.remove(day))) return 'under-way';\n",
+    put: '',
+    only: 'fleet',
+  },
+  {
+    name: 'a backfill ends while its vessel-days wait',
+    file: 'fleet/backfills.ts',
+    find: 'const finished = left === 0 && waiting === 0;',
+    put: 'const finished = left === 0;',
+    only: 'fleet',
+  },
+  {
+    name: 'a note is dated by a clock that is behind that of the receipt',
+    file: 'lake/notes.ts',
+    find: 'return now < finishedAt ? finishedAt : now;',
+    put: 'return now;',
+    only: 'fleet',
+  },
+  {
+    name: 'a look-back counts as done although it has failed',
+    file: 'fleet/look-backs.ts',
+    find: 'if (!either.aborted) fail(firing.job.name, error);',
+    put: 'await state.setPlannedFiringMs("reconcile", firing.job.name, firing.firingMs);',
+    only: 'fleet',
+  },
+  {
+    name: 'who has paused an export for a fault of all never goes on',
+    file: 'fleet/hold-watch.ts',
+    find: 'if (ownFault !== undefined) await options.resume();\n    ownFault = undefined;\n    if (!(await hold.lift())) return;',
+    put: 'ownFault = undefined;\n    if (!(await hold.lift())) return;',
+    only: 'fleet',
   },
 ];

@@ -17,8 +17,13 @@ registerHooks({
 });
 const { drawHistory } = await import('./history.ts');
 const { live } = await import('./live.ts');
+const { drawFleetHistory } = await import('./fleet-history.ts');
+const { liveFleet } = await import('./fleet-live.ts');
+const { only } = mutant;
+const liveSeed = (seed: number) =>
+  only === 'fleet' ? liveFleet(drawFleetHistory(seed)) : live(drawHistory(seed, only));
 for (let seed = 1; seed <= Number(seeds); seed++) {
-  const { fault } = await live(drawHistory(seed, mutant.only));
+  const { fault } = await liveSeed(seed);
   if (fault === undefined) continue;
   process.stdout.write(`${seed} ${fault.replaceAll('\n', ' ')}\n`);
   break;

@@ -5,7 +5,19 @@ import { live } from './live.ts';
 /** Histories that are lived at most on the way. */
 const MAX_TRIES = 250;
 
-export async function shrink(history: History, fault: string): Promise<{ history: History; fault: string }> {
+/** Of histories of one kind: how one is lived, and every one that lacks one thing. */
+export interface Shrinking<H> {
+  readonly live: (history: H) => Promise<{ readonly fault: string | undefined }>;
+  readonly shorter: (history: H) => Iterable<H>;
+}
+
+export const SHRINKING: Shrinking<History> = { live, shorter };
+
+export async function shrink<H>(
+  history: H,
+  fault: string,
+  { live, shorter }: Shrinking<H>,
+): Promise<{ history: H; fault: string }> {
   let shortest = { history, fault };
   let tries = 0;
   for (let hasChanged = true; hasChanged; ) {

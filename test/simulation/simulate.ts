@@ -1,15 +1,18 @@
 /**
- * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep] [--planted [NAME]]`: lives that many histories; of one
+ * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep|fleet] [--planted [NAME]]`: lives that many histories; of one
  * that fails it prints the shortest history that still does. With `--planted`: a line for each planted defect, with the seed
  * that has found it. Ends with 1 where a history fails, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { type Crossing, tellCrossings } from './damage.ts';
+import { drawFleetHistory } from './fleet-history.ts';
+import { FLEET_SHRINKING } from './fleet-live.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
-import { shrink } from './shrink.ts';
+import { SHRINKING, type Shrinking, shrink } from './shrink.ts';
+import type { Watching } from './world.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,11 +23,14 @@ const { values } = parseArgs({
     name: { type: 'string' },
   },
 });
-const only = values.only as Profile | undefined;
-if (only !== undefined && !PROFILES.includes(only)) {
-  process.stderr.write(`--only: found ${only}, expected one of ${PROFILES.join(', ')}\n`);
+const only = values.only as Profile | 'fleet' | undefined;
+const KINDS = [...PROFILES, 'fleet'] as const;
+if (only !== undefined && !KINDS.includes(only)) {
+  process.stderr.write(`--only: found ${only}, expected one of ${KINDS.join(', ')}\n`);
   process.exit(2);
 }
+/** A fleet's history takes as long as many others: one seed in so many has one too. */
+const FLEET_EVERY = 25;
 const [from, seeds] = [Number(values.from), Number(values.seeds)];
 const isSound = values.planted ? await findPlanted(values.name) : await simulate();
 process.exit(isSound ? 0 : 1);
@@ -34,13 +40,17 @@ async function simulate(): Promise<boolean> {
   let [events, failed] = [0, 0];
   const visits = new Map<Visit, number>();
   const crossings = new Map<Crossing, number>();
-  for (let seed = from; seed < from + seeds; seed++) {
-    const history = drawHistory(seed, only);
-    const { events: lived, fault } = await live(history, { visits, crossings });
+  async function liveOne<H>(seed: number, history: H, how: Living<H>): Promise<void> {
+    const { events: lived, fault } = await how.live(history, { visits, crossings });
     events += lived;
-    if (fault === undefined) continue;
+    if (fault === undefined) return;
     failed++;
-    await tellFault(seed, history, fault);
+    await tellFault(seed, history, fault, how);
+  }
+  for (let seed = from; seed < from + seeds; seed++) {
+    if (only !== 'fleet') await liveOne(seed, drawHistory(seed, only), { ...SHRINKING, live });
+    if (only === 'fleet' || (only === undefined && seed % FLEET_EVERY === 0))
+      await liveOne(seed, drawFleetHistory(seed), FLEET_SHRINKING);
   }
   const seconds = (performance.now() - beganMs) / 1_000;
   const { user, system } = process.cpuUsage();
@@ -54,9 +64,14 @@ async function simulate(): Promise<boolean> {
   return failed === 0 && misfits.length === 0;
 }
 
-async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
-  const shortest = await shrink(history, fault);
-  const { lines } = await live(shortest.history, { isTold: true });
+/** How a history of one kind is lived and shrunk. */
+interface Living<H> extends Shrinking<H> {
+  readonly live: (history: H, watching?: Watching) => ReturnType<typeof live>;
+}
+
+async function tellFault<H>(seed: number, history: H, fault: string, how: Living<H>): Promise<void> {
+  const shortest = await shrink(history, fault, how);
+  const { lines } = await how.live(shortest.history, { isTold: true });
   process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
   process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
 }

@@ -451,6 +451,19 @@ export function describeQueue(name: string, isThere: boolean, newPlace: () => Qu
       await allLeft();
     });
 
+    test('what a worker whose clock is days ahead has delayed is brought back', async () => {
+      const ahead = { ...systemClock, nowMs: () => systemClock.nowMs() + 3 * 86_400_000 };
+      const waits = Array(2).fill(new RateLimitedError('rate-limited', 'slow down', 2));
+      await queue.add([DAY, dayOf('2026-01-06', { kind: 'backfill' })]);
+      const wrong = startWorker(failing(waits).perform, { maxWaitMs: 60_000 }, { clock: ahead });
+      await expect.poll(() => queue.depth()).toEqual(depthOf({ delayed: 2 }));
+      await wrong.stop();
+      expect([await queue.bringBack(), await queue.bringBack()]).toEqual([2, 0]);
+      expect(await queue.depth()).toEqual(depthOf({ waiting: 1, prioritized: 1 }));
+      startWorker(async () => {});
+      await allLeft();
+    });
+
     test('what is lost while it is under way can be queued again, and its end changes nothing', async () => {
       const ends = Promise.withResolvers<void>();
       const { promise: begun, resolve } = Promise.withResolvers<void>();
