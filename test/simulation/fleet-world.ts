@@ -256,7 +256,8 @@ function illTransport(world: FleetWorld, life: Life, well: Transport): Transport
       attempt.signal.throwIfAborted();
       const text = Buffer.from('{"error":"ill"}');
       const date = new Date(BEGIN_MS + scheduler.nowMs).toUTCString();
-      const headers = { 'api-version': API, 'content-type': 'application/json', date };
+      const length = { 'content-length': `${text.length}` };
+      const headers = { 'api-version': API, 'content-type': 'application/json', date, ...length };
       const body = (async function* () {
         yield text;
       })();

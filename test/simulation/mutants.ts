@@ -178,7 +178,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a look-back counts as done although it has failed',
     file: 'fleet/look-backs.ts',
     find: 'if (!either.aborted) fail(firing.job.name, error);',
-    put: 'await state.setPlannedFiringMs("reconcile", firing.job.name, firing.firingMs);',
+    put: 'void state.setPlannedFiringMs("reconcile", firing.job.name, firing.firingMs);',
     only: 'fleet',
   },
   {

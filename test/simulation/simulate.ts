@@ -1,13 +1,15 @@
 /**
- * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep|fleet] [--planted [NAME]]`: lives that many histories; of one
- * that fails it prints the shortest history that still does. With `--planted`: a line for each planted defect, with the seed
- * that has found it. Ends with 1 where a history fails, or a defect is not found.
+ * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep|fleet] [--planted [NAME]] [--fleet VESSELSxDAYS]`: lives
+ * that many histories; of one that fails it prints the shortest history that still does. With `--planted`: a line for each
+ * planted defect, with the seed that has found it. With `--fleet`: what a fleet of that size takes, as lines of JSON. Ends with
+ * 1 where a history fails, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { type Crossing, tellCrossings } from './damage.ts';
 import { drawFleetHistory } from './fleet-history.ts';
 import { FLEET_SHRINKING } from './fleet-live.ts';
+import { liveAtSize } from './fleet-size.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     planted: { type: 'boolean', default: false },
     name: { type: 'string' },
+    fleet: { type: 'string' },
   },
 });
 const only = values.only as Profile | 'fleet' | undefined;
@@ -32,8 +35,22 @@ if (only !== undefined && !KINDS.includes(only)) {
 /** A fleet's history takes as long as many others: one seed in so many has one too. */
 const FLEET_EVERY = 25;
 const [from, seeds] = [Number(values.from), Number(values.seeds)];
+if (values.fleet !== undefined) await measureFleet(values.fleet);
 const isSound = values.planted ? await findPlanted(values.name) : await simulate();
 process.exit(isSound ? 0 : 1);
+
+/** `10000x365` and the like. */
+async function measureFleet(size: string): Promise<never> {
+  const [, vessels, days] = /^(\d{1,6})x(\d{1,4})$/.exec(size) ?? [];
+  if (vessels === undefined) {
+    process.stderr.write(`--fleet: found ${size}, expected VESSELSxDAYS, such as 100x30\n`);
+    process.exit(2);
+  }
+  await liveAtSize(Number(vessels), Number(days), (part) =>
+    process.stdout.write(`${JSON.stringify(part)}\n`),
+  );
+  process.exit(0);
+}
 
 async function simulate(): Promise<boolean> {
   const beganMs = performance.now();
