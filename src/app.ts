@@ -9,6 +9,7 @@ import { SLICE_TARGET_ROWS } from './core/plan/time-slices.ts';
 import { thisProcess } from './core/process/process-id.ts';
 import { uniqueId } from './core/unique-id.ts';
 import { readVersion } from './core/version.ts';
+import { createLineage } from './export/lineage.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { LakeSource } from './lake/lake-file.ts';
 import { createLakeLayout } from './lake/layout.ts';
@@ -19,7 +20,8 @@ import type { OnStep } from './lake/publish/publish.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import type { Config, ServiceConfig } from './runtime/config/config.ts';
-import { tracingSettings } from './runtime/config/derived-settings.ts';
+import { lineageSettings, tracingSettings } from './runtime/config/derived-settings.ts';
+import { createLineageSender } from './runtime/lineage-sender.ts';
 import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
 import { type ClientOptions, createQueryClient } from './source/fetch/client.ts';
 import { createConcurrencyLimit } from './source/fetch/concurrency-limit.ts';
@@ -65,6 +67,8 @@ export async function openApp(
   const tracing = await openTracesOf(config, env, log, overrides);
   // Closed last: what is sent last is what ended last.
   opening.defer(async () => await tracing?.close());
+  const lineage = openLineageOf(config, log);
+  opening.defer(() => lineage?.close());
   const opened = await openStore(settings.LAKE_URL, env, log);
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
   const store = tracing?.traceStore(wrapped) ?? wrapped;
@@ -101,6 +105,12 @@ export async function openApp(
     sliceLengths: createSliceLengths(clock),
     tracing: tracing?.spans ?? noTracing,
     onStep: overrides.onStep ?? (() => {}),
+    ...(lineage && {
+      onVesselDay: createLineage({
+        ...{ namespace: settings.OPENLINEAGE_NAMESPACE, parent: settings.OPENLINEAGE_PARENT_ID, clock },
+        ...{ lakeUrl: settings.LAKE_URL, sourceUrl: source.url, version: readVersion(), send: lineage.send },
+      }),
+    }),
   };
   const { openQueueTracing } = tracing ?? {};
   const all = opening.move();
@@ -123,6 +133,11 @@ async function openTracesOf(
   const origins = [settings.QUERY_BASE_URL, settings.QUERY_AUTH_URL].map((url) => new URL(url).origin);
   const headers = () => tracingSettings(current(log))?.headers ?? wanted.headers;
   return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });
+}
+
+function openLineageOf({ settings, current }: Config, log: Log) {
+  const wanted = lineageSettings(settings);
+  return wanted && createLineageSender(() => lineageSettings(current(log)) ?? wanted, log);
 }
 
 type ClientConfig = Pick<ServiceConfig, 'settings' | 'current'>;

@@ -77,44 +77,23 @@ function asMarkdown(text: string): string {
   return text.replace(/'(vessel-export [^']+|[a-z]+)'/g, '`$1`');
 }
 
-/** What is registered, with the labels that its samples have. The defaults of the library are not among them. */
-async function metricsTable(): Promise<string> {
-  const text = await exposition();
-  const rows = [...text.matchAll(/^# HELP (vessel_export_\w+) (.*)$/gm)].map(([, name, help]) => {
-    const type = new RegExp(`^# TYPE ${name} (\\w+)$`, 'm').exec(text)?.[1] ?? '';
-    const labels = new RegExp(`^${name}(?:_count)?\\{(.*)\\} `, 'm').exec(text)?.[1] ?? '';
-    const names = [...labels.matchAll(/(\w+)="/g)].map((match) => match[1]);
-    return [`\`${name}\``, type, names.map((label) => `\`${label}\``).join(', '), help!];
-  });
-  return table(['metric', 'kind', 'labels', 'meaning'], rows);
-}
-
-/** The metrics of a process in which everything has happened once. */
-async function exposition(): Promise<string> {
-  const metrics = createMetrics({
+/** What is registered, but for the defaults of the library. */
+function metricsTable(): string {
+  const { registry } = createMetrics({
     concurrencyLimit: () => 1,
-    depth: async () => ({ waiting: 1 }),
+    depth: async () => ({}),
     active: () => 0,
     oldestVesselDayMs: () => 0,
     oldestRequestMs: () => 0,
     takesWrites: async () => true,
     isHeld: async () => false,
   });
-  metrics.onEvent({ kind: 'request', status: 429, ms: 1 });
-  metrics.onEvent({ kind: 'day-outcome', job: 'measurements', outcome: 'published', rows: 1, seconds: 1 });
-  metrics.onEvent({ kind: 'encoded', seconds: 1 });
-  metrics.onEvent({ kind: 'uploaded', seconds: 1, sizeBytes: 1 });
-  metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 1, oldest: '2026-01-05' });
-  metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 1, refused: 1 });
-  metrics.onEvent({ kind: 'warned', job: 'measurements', open: [{}] });
-  metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
-  metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
-  metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 1 } });
-  metrics.onEvent({ kind: 'snapshots', job: 'metadata', late: [{}] });
-  metrics.onEvent({ kind: 'look-back-failed', job: 'measurements', times: 1 });
-  metrics.onEvent({ kind: 'stuck-backfills', stuck: new Map([['b-1', 'no job here']]) });
-  metrics.onEvent({ kind: 'web-login-failed', outcome: 'wrong' });
-  return (await metrics.read()).text;
+  const metrics = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('vessel_export_'));
+  const rows = metrics.map(({ name, type, help, ...rest }) => {
+    const { labelNames } = rest as { readonly labelNames?: readonly string[] };
+    return [`\`${name}\``, `${type}`, labelNames!.map((label) => `\`${label}\``).join(', '), help];
+  });
+  return table(['metric', 'kind', 'labels', 'meaning'], rows);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,5 +1,5 @@
 /** One stream of events for screens, traces, metrics and other processes; nothing that is done depends on it. */
-import type { VesselDay } from '../core/model/index.ts';
+import type { Job, Receipt, VesselDay } from '../core/model/index.ts';
 
 /** How one vessel-day ended. */
 export interface DayResult {
@@ -26,6 +26,11 @@ export interface DayResult {
   readonly message?: string;
 }
 
+/** How an attempt ended; `receipt` where it published the day. */
+export interface DayEnd extends Pick<DayResult, 'status' | 'warning' | 'code' | 'message'> {
+  readonly receipt?: Receipt | undefined;
+}
+
 /** `unlisted`: only the ledger knows it, its days are planned. `malformed-imo`: named by what is no IMO number. */
 export interface VesselTrouble {
   readonly vessel: string;
@@ -41,12 +46,12 @@ export interface Progress {
 
 /** Of one vessel-day under way; all of an attempt carry the same object as its `day`. */
 type DayEvent = { readonly day: VesselDay } & (
-  | { readonly kind: 'day-begun'; readonly origin: string }
+  | { readonly kind: 'day-begun'; readonly job: Job; readonly origin: string }
   | { readonly kind: 'day-claimed'; readonly epoch: number }
   /** A step of the crash table is done; after `completed` nothing is left but a commit that other vessel-days join. */
   | { readonly kind: 'day-step'; readonly step: string }
   | ({ readonly kind: 'day-rows' } & Progress)
-  | { readonly kind: 'day-ended' }
+  | { readonly kind: 'day-ended'; readonly end: DayEnd }
 );
 
 /** Of an export of many vessel-days. */

@@ -49,6 +49,8 @@ export interface ExportPorts {
   /** What vessel-days tell each other of the length of slices. */
   readonly sliceLengths: SliceLengths;
   readonly tracing: Tracing;
+  /** Told of every vessel-day of this process, besides who asked for it. */
+  readonly onVesselDay?: OnExportEvent;
   /** Only for tests: called after each step of the crash table by its name, to stop the process there. */
   readonly onStep: OnStep;
 }

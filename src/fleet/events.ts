@@ -28,6 +28,8 @@ export type FleetEvent =
     >
   | Richer<'looked-back', LookBack>
   | Richer<'look-back-failed', { readonly reason: string }>
+  /** Vessel-days that nobody has taken yet, and workers that are connected to the queue. */
+  | { readonly kind: 'queue'; readonly waiting: number; readonly workers: number }
   | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
   /** It is covered, or was cancelled. */
   | { readonly kind: 'backfill-ended'; readonly id: string };

@@ -1,48 +1,14 @@
 /**
- * The causes that people are told of: a row each, with what begins and ends it (as docs/monitoring.md says it), where the
- * runbook has what to do, and how it is found in what the scheduler has told. Nothing else knows which causes there are.
+ * The causes of notices: a row each, with what begins and ends it (as docs/monitoring.md says it), where the runbook has what
+ * to do, and how it is found in the facts. No other module knows which causes there are.
  */
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { VesselTrouble } from '../export/events.ts';
 import { describeWarnings, howToAccept } from '../lake/warnings.ts';
-import type { FailedDays, FleetEvent } from './events.ts';
-import type { Cause, ToldCause } from './notify/cause-changes.ts';
-import { describeHold, type Hold } from './queue/hold.ts';
-
-/** The hold of the queue; it cannot be known while Redis is out of reach. */
-export type HoldNow = Hold | 'none' | 'unknown';
-
-/** The events of a job of which the last one is kept, each until one of the kind beside it. Without one, nothing is known of its kind yet. */
-export const HEARD_KINDS = {
-  ...{ missing: null, discovered: null, warned: null, snapshots: null, failed: null, 'looked-back': null },
-  'look-back-failed': 'looked-back',
-} as const;
-type HeardKind = keyof typeof HEARD_KINDS;
-export type Heard = { readonly [K in HeardKind]?: Extract<FleetEvent, { readonly kind: K }> };
-
-export interface JobFacts {
-  readonly job: Job;
-  readonly nowMs: number;
-  readonly hold: HoldNow;
-  readonly heard: Heard;
-  readonly troubles: DayTroubles | undefined;
-  /** Since the job was planned, and since it could have been: it has a leader, and the queue is on no hold. */
-  readonly plannedAgoMs: number;
-  readonly plannableMs: number;
-  /** From midnight UTC, when the day before has to be in the lake. */
-  readonly nightByMs: number;
-  /** Changed vessel-days that a look-back may find. */
-  readonly lateDays: number;
-}
-
-export interface FleetFacts {
-  /** Is there a job that is not planned, and told of? */
-  readonly isUnplanned: boolean;
-  readonly hold: HoldNow;
-  /** Why backfills cannot go on, by id. */
-  readonly stuckBackfills: ReadonlyMap<string, string> | undefined;
-}
+import type { DayTroubles, FleetFacts, JobFacts } from './notice-facts.ts';
+import type { Cause } from './notify/cause-changes.ts';
+import { describeHold } from './queue/hold.ts';
 
 /** Whether a cause is there now. */
 type Found = Pick<Cause, 'members' | 'text'> | 'none' | 'unknown';
@@ -87,15 +53,29 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     runbook: 'VesselExportBackfillStuck',
     end: 'all backfills continue',
     settlesMs: 15 * MINUTE_MS,
-    find({ hold, isUnplanned, stuckBackfills: stuck }) {
+    find({ hold, isUnplanned, heard: { 'stuck-backfills': backfills } }) {
       // A hold, or a lake that nothing can be planned for, is why.
-      if (stuck === undefined || hold !== 'none' || isUnplanned) return 'unknown';
+      if (backfills === undefined || hold !== 'none' || isUnplanned) return 'unknown';
       return foundEach(
-        [...stuck],
+        [...backfills.stuck],
         'backfills cannot continue',
         ([id]) => id,
         ([id, reason]) => `${id}: ${reason}`,
       );
+    },
+  },
+  'no-worker': {
+    begins: 'no worker has been connected for 15 minutes, and vessel-days wait in the queue',
+    over: 'a worker is connected, or nothing waits',
+    runbook: 'VesselExportNobodyWorks',
+    end: 'a worker is connected again, or nothing waits for one',
+    settlesMs: 15 * MINUTE_MS,
+    find({ hold, heard: { queue } }) {
+      // During a hold, that is why nothing is exported.
+      if (queue === undefined || hold !== 'none') return 'unknown';
+      if (queue.waiting === 0 || queue.workers > 0) return 'none';
+      const text = `${vesselDays(queue.waiting)} wait in the queue, and no worker is connected: start 'vessel-export worker'`;
+      return found('workers', text);
     },
   },
 };
@@ -234,8 +214,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     settlesMs: 2 * MINUTE_MS,
     find(facts) {
       const { hold, troubles, heard } = facts;
-      // While the queue is on hold, that is why.
+      // While the queue is on hold, or nobody works, that is why.
       if (troubles === undefined || heard.missing === undefined || hold !== 'none') return 'unknown';
+      if (heard.queue?.workers === 0 && heard.queue.waiting > 0) return 'unknown';
       return lateNights(facts, heard.missing.unpublished(), troubles);
     },
   },
@@ -287,32 +268,6 @@ function lateNights(
     members.length === 1 ? members[0] : `${members.length} days, ${members[0]} to ${members.at(-1)},`;
   const text = `${vesselDays(count)} of ${range} are not in the lake yet; 'vessel-export status' has the reasons`;
   return { members, text };
-}
-
-/** As `formatVesselDay` writes them, with the code of each. */
-interface DayTroubles {
-  readonly failed: ReadonlyMap<string, string>;
-  readonly refused: ReadonlyMap<string, string>;
-}
-
-/**
- * Vessel-days that failed for good or were refused, until they are published: the failed set says that they failed, and
- * their note in the lake that they are no better yet. `told`: what was told of the job.
- */
-export function troublesOf({ letters, notes }: FailedDays, told: readonly ToldCause[]): DayTroubles {
-  const dead = new Set(letters.map(({ day }) => formatVesselDay(day)));
-  const toldAs = (kind: string) =>
-    new Set(told.filter((one) => one.kind === kind).flatMap((one) => one.members));
-  const [toldFailed, toldRefused] = [toldAs('failed'), toldAs('refused')];
-  const [failed, refused] = [new Map<string, string>(), new Map<string, string>()];
-  for (const { note } of notes.values()) {
-    const id = formatVesselDay(note);
-    // A try that failed meanwhile takes nothing back.
-    if (note.state === 'refused' || (note.state === 'failed' && toldRefused.has(id) && !dead.has(id)))
-      refused.set(id, note.code);
-    else if (note.state === 'failed' && (dead.has(id) || toldFailed.has(id))) failed.set(id, note.code);
-  }
-  return { failed, refused };
 }
 
 function vesselDays(count: number): string {

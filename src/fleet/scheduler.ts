@@ -14,7 +14,7 @@ import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfi
 import { createLookBacks } from './look-backs.ts';
 import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
 import { createGuard } from './say-once.ts';
-import { createFailedWatch, createSnapshotWatch, createWarningWatch } from './watches.ts';
+import { createWatches } from './watches.ts';
 
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
@@ -40,10 +40,7 @@ export function createScheduler(options: SchedulerOptions) {
   const guarded = createGuard(log, () => onEvent?.({ kind: 'planning-failed' }));
   const { guard } = guarded;
   const lookBacks = createLookBacks({ ...options, guard });
-  const watched = { ...options, ...ports };
-  const tellFailed = createFailedWatch(watched);
-  const tellWarnings = createWarningWatch(watched);
-  const tellSnapshots = createSnapshotWatch(watched, nightly.vesselsOf);
+  const watches = createWatches({ ...options, ...ports }, nightly.vesselsOf);
 
   function attempt(what: string, signal: AbortSignal, work: () => Promise<void>, failed?: string) {
     const tried = async () => {
@@ -107,13 +104,11 @@ export function createScheduler(options: SchedulerOptions) {
       const vesselDays = await options.queue.bringBack();
       if (vesselDays > 0) log.warn({ vesselDays }, 'delayed by a worker whose clock is ahead: brought back');
     });
-    await guard('warnings', signal, tellWarnings);
-    await guard('the failed set', signal, tellFailed);
-    await guard('snapshots', signal, tellSnapshots);
+    for (const [what, watch] of Object.entries(watches)) await guard(what, signal, watch);
     // The nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));
     await attempt('backfills', signal, () => topUpBackfills(signal));
-    onEvent?.({ kind: 'stuck-backfills', stuck });
+    onEvent?.({ kind: 'stuck-backfills', stuck: new Map(stuck) });
   }
 
   /** Who dies is replaced when the lead is over. */

@@ -36,6 +36,21 @@ const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
 
+/** All of them, by what they look at. A new one is a function of this file and a row here. */
+export function createWatches(
+  options: Parameters<typeof createFailedWatch>[0] &
+    Parameters<typeof createWarningWatch>[0] &
+    Parameters<typeof createQueueWatch>[0],
+  vesselsOf: (job: string) => readonly string[] | undefined,
+) {
+  return {
+    warnings: createWarningWatch(options),
+    'the failed set': createFailedWatch(options),
+    'the queue': createQueueWatch(options),
+    snapshots: createSnapshotWatch(options, vesselsOf),
+  };
+}
+
 /** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
 export function createFailedWatch(
   options: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> },
@@ -54,6 +69,21 @@ export function createFailedWatch(
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
       onEvent({ kind: 'failed', job: name, failed, refused, letters, notes });
     }
+  };
+  return shareAnswer(clock, look, FAILED_LOOK_MS);
+}
+
+/** What waits in the queue, and who could take it. A Redis that does not let us list its clients says nothing of that. */
+function createQueueWatch(
+  options: Pick<WatchOptions, 'clock' | 'onEvent'> & {
+    readonly queue: Pick<VesselDayQueue, 'depth' | 'workers'>;
+  },
+) {
+  const { queue, clock, onEvent } = options;
+  const look = async () => {
+    const { waiting, prioritized } = await queue.depth();
+    const workers = await queue.workers().catch(() => undefined);
+    if (workers !== undefined) onEvent?.({ kind: 'queue', waiting: waiting + prioritized, workers });
   };
   return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
@@ -85,7 +115,7 @@ export function createWarningWatch(
  * on which its schedule fired last is over, and it was taken neither then nor since. `vesselsOf`: those of a job that are
  * planned. A vessel that has no mark is given the time since its job was first looked at. Throws what the store throws.
  */
-export function createSnapshotWatch(
+function createSnapshotWatch(
   { jobs, store, clock, onEvent }: WatchOptions,
   vesselsOf: (job: string) => readonly string[] | undefined,
 ) {

@@ -18,10 +18,13 @@ export const INGREDIENTS = [
   'redis-restart',
   /** The store answers 503 for a while; in a bucket only. */
   'busy-store',
-  /** The service answers 404, empty lists, HTML, and 504 for long ranges. */
-  'ill-service',
   /** Writes reach the store seconds after their sender was cut off; in a folder a worker is stopped and goes on. */
   'late-writes',
+  /**
+   * The service answers 404, empty lists, HTML, and 504 for long ranges. After the late writes: with them a claim comes
+   * back that a failed attempt has withdrawn, and is waited for until it is stale.
+   */
+  'ill-service',
   /** The clock of Redis is set back, and forth. */
   'clock-steps',
 ] as const;
@@ -183,11 +186,13 @@ async function perform(bench: FleetBench, options: ChaosOptions, stage: Stage): 
     const others = days.filter((day) => !poisoned.includes(day)).map((day) => ({ job: JOB, ...day }));
     strikes.set('poison', heals.length);
     return async () => {
-      // Done, or failed while the service was ill.
+      // Done, or failed while the service was ill. What these days call for has struck by then: a service that fell ill
+      // when all others were fetched is met by the poisoned, which ask it for nothing before they are healed.
       stage.now = 'all but the poisoned days';
       await waitFor(async () => {
         const failed = await bench.queue.failed(others);
-        return (await bench.receiptCount()) + failed.size >= others.length;
+        const published = await bench.receiptCount();
+        return published + failed.size >= others.length && struck >= Math.floor(published / killEvery);
       });
       stage.now = 'the poisoned days, which are healed';
       say('all but the poisoned days are done');
@@ -202,8 +207,8 @@ async function perform(bench: FleetBench, options: ChaosOptions, stage: Stage): 
   /** Strikes and kills as the vessel-days go on, until the backfill has ended. */
   async function accompany(ended: ReturnType<FleetBench['backfill']>): Promise<string> {
     const done = ended.then(() => true);
-    while (!(await Promise.race([done, nextOutput(all)]))) {
-      // Not what workers say: who is killed may not come to say what it has published.
+    // The lake is asked and not the workers: who is killed may not come to say what it has published.
+    while (!(await Promise.race([done, sleep(WAIT_MS, false)]))) {
       const published = await bench.receiptCount();
       for (; struck < Math.floor(published / killEvery); struck++) {
         if (struck > 0) await strike(struck - 1);
@@ -258,7 +263,7 @@ const ILLS: readonly Fault[] = [
   { kind: 'refuse-long-ranges', overSeconds: 6 * 3_600, status: 504 },
 ];
 
-const WAIT_MS = 500;
+const WAIT_MS = 200;
 
 async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(WAIT_MS);
@@ -266,17 +271,6 @@ async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
 
 function nextDate(date: string): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
-}
-
-/** False as soon as any of the processes says something. */
-function nextOutput(processes: readonly FleetProcess[]): Promise<false> {
-  const { promise, resolve } = Promise.withResolvers<false>();
-  const onData = () => resolve(false);
-  for (const { child } of processes) child.stderr?.on('data', onData);
-  void promise.then(() => {
-    for (const { child } of processes) child.stderr?.off('data', onData);
-  });
-  return promise;
 }
 
 /** Uniform in [0, 1), the same for the same seed. */

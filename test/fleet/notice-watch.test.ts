@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
-import type { HoldNow } from '../../src/fleet/notice-causes.ts';
+import type { HoldNow } from '../../src/fleet/notice-facts.ts';
 import { createNoticeWatch } from '../../src/fleet/notice-watch.ts';
 import type { KnownCauses, ToldCause } from '../../src/fleet/notify/cause-changes.ts';
 import type { Hold } from '../../src/fleet/queue/hold.ts';

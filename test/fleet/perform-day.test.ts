@@ -5,7 +5,9 @@ import { DataError } from '../../src/core/errors.ts';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { createPerformDay, probeLake, probeService } from '../../src/fleet/work.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { lakeFiles, noteOf } from '../helpers/lake.ts';
+import { RUN_EVENT } from '../helpers/openlineage.ts';
 import type { TestLake } from '../helpers/run.ts';
 import {
   DATE,
@@ -52,6 +54,27 @@ test('a vessel-day is exported, done when it comes again, and exported again whe
   expect(await perform(day, never)).toMatchObject({ status: 'published' });
   expect(await perform(day, never)).toMatchObject({ status: 'done' });
   expect(await perform({ ...day, force: true }, never)).toMatchObject({ status: 'published' });
+});
+
+test('lineage tells of a vessel-day of the queue, and is delivered before the process ends', async () => {
+  const events: unknown[] = [];
+  await using server = await startHttpServer(async (request, response) => {
+    events.push(JSON.parse((await request.toArray()).join('')));
+    response.writeHead(201).end();
+  });
+  const env = { ...exportEnv(service, lake.url, jobsDir), OPENLINEAGE_URL: server.url };
+  const overrides = { clock, encoderThreads: 0 };
+  const told = await openApp(loadConfig(env), {}, silentLog, overrides);
+  const day = queued('measurements', '2026-01-01');
+  expect(await createPerformDay(told.ports, told.config.jobs)(day, never)).toMatchObject({
+    status: 'published',
+  });
+  await told.close();
+  const [start, complete] = events.map((event) => RUN_EVENT.parse(event));
+  expect([start, complete]).toMatchObject([{ eventType: 'START' }, { eventType: 'COMPLETE' }]);
+  expect(complete!.run.facets.tags!.tags).toContainEqual(
+    expect.objectContaining({ key: 'origin', value: 'nightly' }),
+  );
 });
 
 test('a vessel-day that is given up is noted without being asked for, unless it is done', async () => {

@@ -13,7 +13,8 @@ import { openFleetBench } from './fleet-bench.ts';
 const s3 = await s3ForTests();
 /** Days of the chaos; two vessels each. */
 const DAYS = Number(process.env.CHAOS_DAYS ?? 9);
-const timeout = isLong ? 300_000 + DAYS * 10_000 : 120_000;
+/** A claim that comes back late is waited for until it is stale, after a minute; more than one may follow each other. */
+const timeout = isLong ? 300_000 + DAYS * 10_000 : 240_000;
 const FROM = '2026-01-05';
 /** What strikes is shown only where somebody asked for more of it. */
 const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
@@ -52,8 +53,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout }, ()
       // Each struck at least once.
       expect([...happened.strikes.keys()].sort()).toEqual([...CHAOS].sort());
       expect(happened.refusedRequests > 0).toBe(CHAOS.has('busy-service'));
-      // Of few days all may be fetched before the service falls ill: nobody asks it then.
-      if (isLong) expect(happened.illAnswers > 0).toBe(CHAOS.has('ill-service'));
+      expect(happened.illAnswers > 0).toBe(CHAOS.has('ill-service'));
       await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, to);
       if (layout === 'delta') await bench.expectTable();
       const { code, stdout } = await bench.verify();

@@ -91,11 +91,15 @@ export async function openInProcessFleet(options: InProcessOptions) {
   /** Log lines with this text so far. */
   const said = (msg: string) => lines.filter((line) => line.msg === msg);
   let schedulers = 0;
+  /** Workers of other processes, which take nothing. */
+  const elsewhere = { workers: 1 };
+  const workers = async () => elsewhere.workers + (await fleet.queue.workers());
+  const planning = { ...fleet.planning, queue: { ...fleet.planning.queue, workers } };
   const stack = opened.move();
 
   function newScheduler(more: More = {}): Scheduler {
     const state = createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`);
-    return createScheduler({ ...fleet.planning, jobs: config.jobs, state, ...more });
+    return createScheduler({ ...planning, jobs: config.jobs, state, ...more });
   }
 
   function endable(end: () => Promise<unknown>): () => Promise<void> {
@@ -109,7 +113,7 @@ export async function openInProcessFleet(options: InProcessOptions) {
   }
 
   return {
-    ...{ lake, fleet, env, nowMs, said, newScheduler },
+    ...{ lake, fleet, env, nowMs, said, newScheduler, elsewhere },
     advance(ms: number) {
       shiftMs += ms;
     },

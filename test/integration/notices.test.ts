@@ -330,6 +330,18 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectSilence(bench);
   });
 
+  test('of vessel-days that wait without a worker, until there is one', async () => {
+    bench.elsewhere.workers = 0;
+    expect(await bench.look()).toEqual([]);
+    bench.advance(16 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun no-worker']);
+    // Past noon, too: that the night is not whole has this cause.
+    bench.advance(6 * HOUR_MS);
+    await expectSilence(bench);
+    bench.work();
+    await expectRecovery('no-worker');
+  });
+
   test('of snapshots of metadata that have stopped, until they are taken again', async () => {
     await using empty = await newLake();
     const schedule = { cron: '0 6 * * *' };

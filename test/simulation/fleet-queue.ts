@@ -20,6 +20,7 @@ export interface QueueWorld {
   readonly command: Command;
   readonly clock: Clock;
   readonly name: string;
+  readonly isAlive?: () => boolean;
   /** How the news that there may be work comes to the process. */
   readonly onNews?: (go: () => void) => void;
 }
@@ -128,7 +129,7 @@ export function openMemoryQueue(world: QueueWorld): VesselDayQueue {
       return withdrawn;
     },
     bringBack: () => command('bring back', () => redis.bringBack(LONGEST_WAIT_MS)),
-    workers: async () => 1,
+    workers: () => command('workers', () => redis.workers),
     close: async () => {},
   };
 }

@@ -62,6 +62,17 @@ export class FleetRedis {
     this.#nowMs = nowMs;
   }
 
+  readonly #workers = new Set<() => boolean>();
+
+  /** `isThere`: while its process lives, and it has not closed. */
+  connect(isThere: () => boolean): void {
+    this.#workers.add(isThere);
+  }
+
+  get workers(): number {
+    return [...this.#workers].filter((isThere) => isThere()).length;
+  }
+
   /** To be told once that there may be work. The answer takes it back. */
   onWork(wake: () => void): () => void {
     this.#blocked.add(wake);

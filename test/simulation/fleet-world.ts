@@ -168,7 +168,7 @@ function openProcess(world: FleetWorld, life: Life, select: 0 | 1, onEffect: (wh
     sizes: { rowGroupRows: 1_000, partBytes: 1 << 20 },
     wanted: layout === 'delta' ? layout : undefined,
   });
-  const queueWorld = { redis, command, clock, name: life.name };
+  const queueWorld = { redis, command, clock, name: life.name, isAlive: () => !life.isDead };
   const onNews = (go: () => void) => void scheduler.at(scheduler.nowMs + shortDelay(draw), go, life);
   return {
     ...{ life, clock, store, draw, ports: opened.ports, job: fleetJob(vessels, select), log: silentLog },

@@ -2,6 +2,7 @@
 import { runInline } from '../../core/concurrency.ts';
 import {
   CancelledError,
+  codeOf,
   FencedError,
   isRefusal,
   messageOf,
@@ -122,18 +123,22 @@ export async function performTask(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<DayResult> {
-  const { day, onEvent, origin = 'run' } = task;
+  const { day, job, origin = 'run' } = task;
+  const onEvent = (event: ExportEvent) => {
+    task.onEvent?.(event);
+    ports.onVesselDay?.(event);
+  };
   const names = {
     'vessel_export.job': day.job,
     'vessel_export.vessel': day.vessel,
     'vessel_export.date': day.date,
-    'vessel_export.dataset': task.job.dataset,
+    'vessel_export.dataset': job.dataset,
   };
   const perform = () =>
     ports.tracing.span('vessel-day', names, async (span) => {
       const traced = (event: ExportEvent) => {
         if (event.kind === 'day-claimed') span.set({ 'vessel_export.epoch': event.epoch });
-        onEvent?.(event);
+        onEvent(event);
       };
       try {
         const { result, receipt } = await exported(ports, { ...task, onEvent: traced }, signal);
@@ -147,17 +152,21 @@ export async function performTask(
           'vessel_export.bytes': result.sizeBytes,
           'vessel_export.resumed': result.resumed,
         });
-        return result;
+        return { result, receipt };
       } catch (error) {
         span.set({ 'vessel_export.outcome': statusOf(error) });
         throw error;
       }
     });
-  onEvent?.({ kind: 'day-begun', day, origin });
+  onEvent({ kind: 'day-begun', day, job, origin });
   try {
-    return await withinVesselDay(formatVesselDay(day), perform);
-  } finally {
-    onEvent?.({ kind: 'day-ended', day });
+    const { result, receipt } = await withinVesselDay(formatVesselDay(day), perform);
+    onEvent({ kind: 'day-ended', day, end: { ...result, receipt } });
+    return result;
+  } catch (error) {
+    const [code, message] = [codeOf(error), messageOf(error)];
+    onEvent({ kind: 'day-ended', day, end: { status: statusOf(error), code, message } });
+    throw error;
   }
 }
 

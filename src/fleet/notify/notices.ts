@@ -23,7 +23,7 @@ interface Sending {
   readonly sinceMs: number;
 }
 
-export interface Notices {
+interface Notices {
   readonly noticesVersion: 1;
   readonly told: readonly ToldCause[];
   readonly sending?: Sending;

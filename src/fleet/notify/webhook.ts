@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';
-import { CERTIFICATE_CODES, percentDecoded } from '../../core/model/web-address.ts';
+import { postJson } from '../../core/post-json.ts';
 import type { Change } from './cause-changes.ts';
 
 /** As it is kept until it has arrived. */
@@ -68,27 +68,12 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
     const body = bodyOf(message, name, format);
     const seconds = Math.floor(clock.nowMs() / 1_000);
     const sign = () => createHmac('sha256', secret!).update(`${seconds}.${body}`).digest('hex');
-    try {
-      const { target, login } = splitLogin(url);
-      const answer = await fetch(target, {
-        method: 'POST',
-        body,
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-        headers: {
-          'content-type': 'application/json',
-          'x-vessel-export-id': message.id,
-          'x-vessel-export-timestamp': String(seconds),
-          ...login,
-          ...(secret !== undefined && { 'x-vessel-export-signature': `v1=${sign()}` }),
-        },
-      });
-      await answer.body?.cancel();
-      return answer.ok ? undefined : `it answered ${answer.status}`;
-    } catch (error) {
-      signal.throwIfAborted();
-      return causeOf(error);
-    }
+    const headers = {
+      'x-vessel-export-id': message.id,
+      'x-vessel-export-timestamp': String(seconds),
+      ...(secret !== undefined && { 'x-vessel-export-signature': `v1=${sign()}` }),
+    };
+    return (await postJson({ url, body, headers, timeoutMs: TIMEOUT_MS, signal })).fault;
   }
 
   return {
@@ -104,39 +89,4 @@ export function createWebhook(settings: WebhookSettings | (() => WebhookSettings
       throw new RetriableError('notice-not-delivered', text);
     },
   };
-}
-
-/** User and password in an address go as Basic credentials: a request to an address that holds them is refused. */
-function splitLogin(url: string): { readonly target: URL; readonly login: Readonly<Record<string, string>> } {
-  const target = new URL(url);
-  const { username, password } = target;
-  if (username === '' && password === '') return { target, login: {} };
-  [target.username, target.password] = ['', ''];
-  // As it stands where a '%' means itself.
-  const pair = [username, password].map((text) => percentDecoded(text) ?? text).join(':');
-  return { target, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'no process listens there',
-  ENOTFOUND: 'the name of its host is unknown',
-  EAI_AGAIN: 'the name of its host cannot be resolved now',
-  ECONNRESET: 'it closed the connection',
-  UND_ERR_SOCKET: 'it closed the connection',
-  EHOSTUNREACH: 'there is no way to its host',
-  ENETUNREACH: 'there is no way to its network',
-};
-
-/** By the system's code alone: what a library says may repeat the address. */
-function causeOf(error: unknown): string {
-  const { name, cause } = error as Error;
-  if (name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1_000} s`;
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
-  const { code, message } = (first ?? {}) as { readonly code?: unknown; readonly message?: string };
-  if (message === 'bad port') return 'nothing of http is sent to its port, which is of another protocol';
-  if (typeof code !== 'string') return 'the request failed';
-  const why = CERTIFICATE_CODES.test(code)
-    ? 'its certificate does not verify (NODE_EXTRA_CA_CERTS names an issuer)'
-    : REASONS[code];
-  return why === undefined ? code : `${why} (${code})`;
 }

@@ -17,6 +17,20 @@ export function tracingSettings(settings: Partial<Settings>) {
   return { setting, url, headers } as const satisfies TracingSettings & { setting: VariableName };
 }
 
+export interface LineageSettings {
+  readonly url: string;
+  readonly key: string | undefined;
+}
+
+/** Where events of OpenLineage are sent; undefined: none are. */
+export function lineageSettings(settings: Partial<Settings>): LineageSettings | undefined {
+  const { OPENLINEAGE_URL: base, OPENLINEAGE_ENDPOINT: path = '', OPENLINEAGE_API_KEY: key } = settings;
+  if (base === undefined) return undefined;
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
+  return { url: url.href, key };
+}
+
 /** Where and how messages are sent; undefined: nobody is told. */
 export function webhookSettings(
   settings: Pick<Settings, 'NOTIFY_URL' | 'NOTIFY_SECRET' | 'NOTIFY_FORMAT' | 'REDIS_PREFIX'>,

@@ -2,7 +2,7 @@
 import { isInClear, isTls, readWebAddress } from '../../core/model/web-address.ts';
 import { type Environment, findSecret, isPipe } from '../../core/process/secret-file.ts';
 import { s3Endpoint } from '../../store/s3/settings.ts';
-import { tracingSettings } from './derived-settings.ts';
+import { lineageSettings, tracingSettings } from './derived-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
 
 type JointFault = readonly [setting: VariableName, fault: string];
@@ -74,6 +74,11 @@ function* secretAddresses(settings: Partial<Settings>, env: Environment): Genera
     const { username, password } = new URL(traces.url);
     const hasHeaders = Object.keys(traces.headers).length > 0 || env.OTEL_EXPORTER_OTLP_TRACES_HEADERS;
     if (hasHeaders || username || password) yield of(traces.setting, traces.url);
+  }
+  const lineage = lineageSettings(settings);
+  if (lineage !== undefined) {
+    const { username, password } = new URL(lineage.url);
+    if (lineage.key || username || password) yield of('OPENLINEAGE_URL', lineage.url);
   }
   // The secret key only signs; a session token is sent along.
   if (LAKE_URL?.startsWith('s3:') && hasSessionToken(env)) {

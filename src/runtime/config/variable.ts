@@ -140,3 +140,15 @@ export const HEADERS = kind(
     return z.NEVER;
   }),
 );
+
+/** As OpenLineage's integrations hand it on; a namespace may hold slashes. */
+export const PARENT_RUN = kind(
+  'namespace/job/run, the last one a UUID',
+  text.transform((id, issues) => {
+    const [, namespace, name, runId] =
+      /^(.+)\/([^/]+)\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i.exec(id) ?? [];
+    if (namespace && name && runId) return { namespace, name, runId };
+    issues.addIssue('no parent run');
+    return z.NEVER;
+  }),
+);

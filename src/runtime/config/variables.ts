@@ -178,6 +178,18 @@ const TABLE = {
     'share of vessel-days that traceidratio traces',
   ),
   OTEL_SDK_DISABLED: v.preset(v.FLAG, '0', '1 turns traces off, whatever else is set'),
+  // Names and meanings are OpenLineage's.
+  OPENLINEAGE_URL: v.optional(
+    v.webUrl(' such as http://marquez:5000, or not set: no events'),
+    'server that receives lineage events of vessel-days (OPENLINEAGE_ENDPOINT is added)',
+  ),
+  OPENLINEAGE_ENDPOINT: v.preset(v.NOT_EMPTY, 'api/v1/lineage', 'path of that server for events'),
+  OPENLINEAGE_API_KEY: v.secret(v.NOT_EMPTY, 'key for that server, sent as a bearer token'),
+  OPENLINEAGE_NAMESPACE: v.preset(v.NOT_EMPTY, 'vessel-export', 'namespace of the jobs in lineage events'),
+  OPENLINEAGE_PARENT_ID: v.optional(
+    v.PARENT_RUN,
+    'run of an orchestrator that started this process, as the parent of its runs',
+  ),
   JOBS_DIR: v.preset(v.kind('a folder with *.yaml files', FOLDER), 'jobs', 'folder of the job files'),
   TEMP_DIR: v.preset(
     v.kind('a folder that can be written to', FOLDER),

@@ -68,6 +68,13 @@ export function createMetrics(sources: MetricSources) {
     new Histogram({ name: PREFIX + name, help, buckets, registers });
   const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
     new Gauge({ name: PREFIX + name, help, labelNames, registers });
+  /** Only the scheduler that leads has samples of these. */
+  const ofLeader: Gauge[] = [];
+  const leaderGauge = <L extends string>(...of: [name: string, help: string, ...labelNames: L[]]) => {
+    ofLeader.push(gauge(...of));
+    ofLeader.at(-1)!.remove({});
+    return ofLeader.at(-1)! as Gauge<L>;
+  };
 
   const vesselDays = counter('vessel_days_total', 'vessel-days by outcome', 'job', 'outcome');
   const rows = counter('rows_total', 'rows published', 'job');
@@ -80,18 +87,18 @@ export function createMetrics(sources: MetricSources) {
   const encodeSeconds = histogram('encode_seconds', 'time to sort and encode a row group', STEP_SECONDS);
   const uploadSeconds = histogram('upload_seconds', 'time to upload a part', STEP_SECONDS);
   const missingHelp = 'vessel-days that were due when last planned and have no receipt yet';
-  const missing = gauge('missing_vessel_days', missingHelp, 'job');
+  const missing = leaderGauge('missing_vessel_days', missingHelp, 'job');
   const oldestHelp = 'start of the oldest missing day; 0: none';
-  const oldest = gauge('oldest_missing_timestamp_seconds', oldestHelp, 'job');
+  const oldest = leaderGauge('oldest_missing_timestamp_seconds', oldestHelp, 'job');
   const unsettledHelp = 'vessels that the last discovery left out or misnamed';
-  const unsettled = gauge('unsettled_vessels', unsettledHelp, 'job');
+  const unsettled = leaderGauge('unsettled_vessels', unsettledHelp, 'job');
   const failedHelp = 'vessel-days that failed for good and are in the failed set';
-  const failedDays = gauge('failed_vessel_days', failedHelp, 'job');
+  const failedDays = leaderGauge('failed_vessel_days', failedHelp, 'job');
   const refusedHelp = 'vessel-days of which the source now has fewer readings; the published ones stay';
-  const refusedDays = gauge('refused_vessel_days', refusedHelp, 'job');
-  const warned = gauge('warned_vessels', 'vessels with a warning that is not accepted', 'job');
+  const refusedDays = leaderGauge('refused_vessel_days', refusedHelp, 'job');
+  const warned = leaderGauge('warned_vessels', 'vessels with a warning that is not accepted', 'job');
   const plannedHelp = 'when the job was last planned, or checked to be planned';
-  const lookedAt = gauge('planned_timestamp_seconds', plannedHelp, 'job');
+  const lookedAt = leaderGauge('planned_timestamp_seconds', plannedHelp, 'job');
   const failures = counter('planning_failures_total', 'failed attempts of the scheduler to plan a job');
   const webHelp = 'sign-ins at the page that failed, or were rejected during a lockout';
   const webFailures = counter('web_login_failures_total', webHelp, 'outcome');
@@ -102,15 +109,15 @@ export function createMetrics(sources: MetricSources) {
   const lookedBack = gauge('look_back_vessel_days', lookedBackHelp, 'job', 'state');
   const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', 'job');
   const failingHelp = 'look-backs of the job that failed since the last success';
-  const lookBackFailures = gauge('look_back_failures', failingHelp, 'job');
-  const stuck = gauge('stuck_backfills', 'backfills that could not continue at the last check');
-  stuck.remove();
+  const lookBackFailures = leaderGauge('look_back_failures', failingHelp, 'job');
+  const stuck = leaderGauge('stuck_backfills', 'backfills that could not continue at the last check');
   const lateHelp = 'vessels whose last scheduled snapshot of metadata was not taken';
-  const lateSnapshots = gauge('late_snapshots', lateHelp, 'job');
+  const lateSnapshots = leaderGauge('late_snapshots', lateHelp, 'job');
   readOnScrape(sources, registers);
   collectDefaultMetrics({ register: registry });
 
   return {
+    registry,
     read: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
     onEvent: onKinds<MeasuredEvent>({
       request({ status = 0, ms }) {
@@ -153,9 +160,10 @@ export function createMetrics(sources: MetricSources) {
       lead({ leads }) {
         leader.set(leads ? 1 : 0);
         if (leads !== false) return;
-        const shownByTheLeader = [missing, oldest, lookedAt, unsettled, warned, failedDays, refusedDays];
-        for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
-        stuck.remove();
+        for (const each of ofLeader) {
+          each.reset();
+          each.remove({});
+        }
       },
     }),
   };

@@ -287,10 +287,12 @@ export function describeQueue(name: string, isThere: boolean, newPlace: () => Qu
       const worker = startWorker(perform, {}, { concurrency: 1 });
       await begun;
       expect([worker.active, worker.oldestMs > 0]).toEqual([1, true]);
+      await expect.poll(() => queue.workers()).toBe(1);
       expect(await queue.remove(DAY)).toBe(false);
       expect(await queue.find(DAY)).toMatchObject({ state: 'active' });
       await worker.stop();
       expect(worker.oldestMs).toBe(0);
+      await expect.poll(() => queue.workers()).toBe(0);
       expect(await queue.depth()).toEqual(depthOf({ waiting: 2 }));
       expect(await queue.facts(DAY)).toMatchObject({ attempts: 0 });
       const taken: string[] = [];

@@ -40,6 +40,8 @@ const SENT: readonly [name: string, (remote: string) => Readonly<Record<string, 
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     (host) => ({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://me:hush@${host}` }),
   ],
+  ['OPENLINEAGE_URL', (host) => ({ OPENLINEAGE_URL: `http://${host}`, OPENLINEAGE_API_KEY: 'hush' })],
+  ['OPENLINEAGE_URL', (host) => ({ OPENLINEAGE_URL: `http://me:hush@${host}/x` })],
   [
     'AWS_ENDPOINT_URL_S3',
     (host) => ({ ...S3, AWS_ENDPOINT_URL_S3: `http://${host}`, AWS_SESSION_TOKEN: 'hush' }),
