@@ -32,7 +32,7 @@ export async function demoOutput(readingsPerDay?: number): Promise<string> {
 
 /** The lines that are drawn: neither the text of the query nor what to do next. */
 export function demoLines(output: string): string[] {
-  const lines = output.replace(/\nHow to go on:[\s\S]*/, '').split('\n');
+  const lines = output.replace(/\nHow to go on[\s\S]*/, '').split('\n');
   const shown = lines.filter((line) => !line.startsWith('  '));
   const text = ['$ npm start', ...shown].join('\n').trim();
   return text.replace(/\n{3,}/g, '\n\n').split('\n');

@@ -5,7 +5,7 @@ import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../core/mo
 import { precisionOf } from '../core/proof/compare-counts.ts';
 import { compareSeries, type SourceSeries } from '../core/proof/compare-values.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import { openCheckpoint } from '../lake/claims/claim.ts';
+import { openCheckpoint } from '../lake/claims/claim-file.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';

@@ -1,4 +1,4 @@
-/** What keeps the vessel-days of backfills in the queue, and what is done to backfills by a command or the page. */
+/** Queues the vessel-days of backfills, and starts, pauses, resumes and cancels backfills. */
 import { isDeepStrictEqual } from 'node:util';
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { ConfigError } from '../core/errors.ts';
@@ -35,7 +35,7 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   const { ports, queue, ledger } = planning;
   let found: JobVessels | undefined;
   let coverage: Backlog | undefined;
-  /** Seen in the queue by the last step: only these can have become done since. */
+  /** In the queue at the last step: only these can be done since. */
   let watched: readonly VesselDay[] | undefined;
 
   async function look(signal: AbortSignal): Promise<Backlog> {
@@ -48,9 +48,9 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
 
   return {
     backfill,
-    /** Look how far it is and top the queue up with at most `share` of the room that there is. */
+    /** Compute the progress, and fill the queue with at most `share` of its free room. */
     async step(signal: AbortSignal, share = 1): Promise<BackfillProgress> {
-      // The queue is asked before the ledger: what leaves the queue in between is done, and not to be queued again.
+      // The queue is read before the ledger: what leaves the queue in between is done, and must not be queued again.
       const before = await queue.known(watched ?? []);
       const range = await look(signal);
       const [due, open] = [range.due, range.open()];
@@ -68,7 +68,7 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   };
 }
 
-/** The driver that there is, unless the backfill was started again since: there may be other vessels. */
+/** The existing driver, unless the backfill was started again since: it may have other vessels then. */
 export function driverOf(
   planning: PlanningPorts,
   backfill: Backfill,
@@ -84,8 +84,8 @@ function isSameDefinition(a: Backfill, b: Backfill): boolean {
 }
 
 /**
- * A step of a backfill that is defined. What the step queued while somebody paused or cancelled it is taken out again, however the step ended: they took out what was there before, and the one that was started again may be
- * of other vessels.
+ * A step of a defined backfill. If the backfill is paused or cancelled meanwhile, what the step has queued is removed again,
+ * however the step ended: the pause removed only what was there before, and a restarted backfill may have other vessels.
  */
 export async function stepDefined(
   planning: PlanningPorts,
@@ -103,7 +103,7 @@ export async function stepDefined(
   return progress;
 }
 
-/** A backfill is covered: what failed without a note is noted, for nobody asks for it again; its definition goes. */
+/** Ends a covered backfill: failures without a note get one, because they are not planned again, and the definition is removed. */
 export async function endCovered(
   { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
   backfill: Backfill,
@@ -125,7 +125,7 @@ async function withdrawUnlessDefined(
   if (!isThis) await withdrawBackfill(queue, backfill);
 }
 
-/** Take what waits for a backfill out of the queue; returns how many. What is under way goes on. */
+/** Remove the waiting vessel-days of a backfill from the queue; returns how many. Active ones continue. */
 export function withdrawBackfill(queue: VesselDayQueue, backfill: Backfill): Promise<number> {
   return queue.withdraw((day: QueuedDay) => day.kind === 'backfill' && belongsTo(backfill, day));
 }

@@ -207,11 +207,11 @@ interface FleetNewsOf {
   readonly connection: RedisConnection;
   readonly log: Log;
   readonly role: ProcessFacts['role'];
-  /** Vessel-days under way; without it those of which the news is told. */
+  /** How many vessel-days are under way; by default counted from the events. */
   readonly active?: (() => number) | undefined;
 }
 
-/** Roles that export; the others have no places for vessel-days. */
+/** Roles that export vessel-days. */
 const EXPORTING: ReadonlySet<ProcessFacts['role']> = new Set(['worker', 'run']);
 
 /** Tell of this process until `leave`. */

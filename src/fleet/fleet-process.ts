@@ -24,19 +24,19 @@ interface FleetProcessOptions {
   readonly active?: () => number;
   /** Age of the oldest of them. */
   readonly oldestMs?: () => number;
-  /** Of a process that exports: code of the fault that keeps it from working, and so makes it unready. */
+  /** In a process that exports: code of the fault that keeps it from working, and makes it unready. */
   readonly held?: () => string | undefined;
   readonly trouble?: () => string | undefined;
   readonly page?: (fleet: Fleet, metrics: Metrics) => FleetPage;
 }
 
-/** Answers what is asked of the page; nothing is opened before. */
+/** Answers requests for the page, which is opened at the first one. */
 interface FleetPage {
   readonly answer: RequestListener;
   close(): Promise<void>;
 }
 
-/** Many may ask whether Redis takes writes; it is asked no more often. */
+/** Redis is probed at most this often, however many ask. */
 const PROBE_KEPT_MS = 1_000;
 
 /** Open the fleet, listen, run, and close. `url`: where it listens; what `events` are emitted is shown and told. */
@@ -50,13 +50,13 @@ export async function runFleetProcess(
   const events = createEventStream<FleetEvent>();
   const onRequest: AppOverrides['onRequest'] = (report) => events.emit({ kind: 'request', ...report });
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
-  // Commands of the queue wait for Redis: who asks for metrics does not.
+  // Commands of the queue wait for Redis; requests for metrics must not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const probeNow = () => fleet.connection.probe(fleet.prefix);
   const probe = shareAnswer(systemClock, probeNow, PROBE_KEPT_MS, PROBE_KEPT_MS);
   const news = tellFleet({ ...fleet, log, role: options.role, active });
   events.listen(news.onEvent);
-  /** Of the queue, whichever process has met the fault. */
+  /** The hold of the queue, whichever process placed it. */
   const onHold = async () => held?.() ?? (isConnected() ? (await fleet.queue.hold.read())?.code : undefined);
   try {
     const metrics = createMetrics({
@@ -73,7 +73,7 @@ export async function runFleetProcess(
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
       await probe();
-      // The scheduler goes on planning while the queue is on hold.
+      // The scheduler continues to plan while the queue is on hold.
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;
     };
@@ -82,7 +82,7 @@ export async function runFleetProcess(
     const listening = { host, port, log, metrics, unready, onHold, isProxy, page: page?.answer };
     const operations = await startOperationsServer(listening);
     try {
-      // A lake that is out of reach, or converted, may be right when a vessel-day begins.
+      // A lake that is unreachable, or being converted, may be usable when a vessel-day begins.
       const jobs = config.jobs.map(({ name }) => name);
       await fleet.app.ports.layout.check(jobs).catch((error: unknown) => {
         if (error instanceof ConfigError) throw error;

@@ -23,7 +23,7 @@ export async function openFleet(
   }
   const app = await openApp(config, env, log, { isShared: true, ...overrides });
   const connection = app.redis!;
-  /** Its commands wait while Redis is out of reach. */
+  /** Its commands wait while Redis is unreachable. */
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
   const tracing = await app.openQueueTracing?.();

@@ -1,4 +1,4 @@
-/** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
+/** Follows a backfill until it is covered: fills the queue and shows the progress. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { type Backfill, readBackfill } from '../lake/backfills.ts';
@@ -9,7 +9,7 @@ import type { PlanningPorts } from './nightly.ts';
 export interface BackfillView {
   show(id: string, progress: BackfillProgress): void;
   print(text: string): void;
-  /** Remove what does not stay. */
+  /** Remove the progress line. */
   end(): void;
 }
 
@@ -26,7 +26,7 @@ type FollowEnd =
   | { readonly state: 'covered'; readonly progress: BackfillProgress }
   | { readonly state: 'stopped'; readonly reason: string };
 
-/** Throws CancelledError when interrupted: the backfill stays defined, and the scheduler goes on with it. */
+/** Throws CancelledError when interrupted: the backfill stays defined, and the scheduler continues it. */
 export async function followBackfill(options: FollowOptions): Promise<FollowEnd> {
   const { planning, backfill, job, view, intervalMs, signal } = options;
   const { clock, store } = planning.ports;
@@ -37,7 +37,7 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     said = text;
   };
 
-  /** Where it stands; undefined while it goes on. */
+  /** How it ended; undefined while it continues. */
   async function look(isFirst: boolean): Promise<FollowEnd | undefined> {
     // Its definition goes when it is covered, and others may cover, pause or cancel it too.
     const defined = isFirst ? backfill : await readBackfill(store, backfill.id);

@@ -1,10 +1,10 @@
 /**
- * Puts the queue on hold for a fault that every vessel-day would meet, and lets it go on when a probe of service and lake
- * finds that it has passed. A folder or prefix may be closed to us and nothing else: so a probe comes first, and where it
- * succeeds the fault is the vessel-day's own.
+ * Puts the queue on hold for a fault that affects every vessel-day, and resumes it when a probe of service and lake succeeds.
+ * A fault may affect a single folder or prefix only: so a probe comes first, and if it succeeds the fault concerns only the
+ * vessel-day.
  *
- * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it stays quiet
- * while others, with the new one, go on. A hold that is lifted by hand lets all of them try at once.
+ * A process that met the fault itself takes no vessel-days before its own probe succeeds: one with an old secret waits while
+ * others, with the new one, continue. When a hold is lifted by hand, all of them try at once.
  */
 import { shareAnswer, succeeds } from '../core/concurrency.ts';
 import { messageOf, type VesselExportError } from '../core/errors.ts';
@@ -18,10 +18,10 @@ export interface HoldWatchOptions {
   readonly host: string;
   /** Rejects while the fault lasts. */
   readonly probe: (signal: AbortSignal) => Promise<void>;
-  /** Stop taking vessel-days in this process, and begin again. */
+  /** Stop and resume taking vessel-days in this process. */
   readonly pause: () => Promise<void>;
   readonly resume: () => Promise<void>;
-  /** Between looks at the marker. */
+  /** Interval of reads of the hold. */
   readonly pollMs?: number;
   /** Between probes: the first such delay, which doubles up to the second. */
   readonly probeMs?: readonly [first: number, longest: number];
@@ -57,7 +57,7 @@ export function createHoldWatch(options: HoldWatchOptions) {
     if (marker !== undefined && markedFault === undefined && ownFault === undefined)
       log.info({ code: marker.code, host: marker.host }, 'the queue is on hold');
     markedFault = marker?.code;
-    // Who paused the queue without a reason lets it go on: there is no fault to be probed.
+    // A queue that was paused without a reason has no fault to probe: whoever paused it resumes it.
     const fault = ownFault ?? (markedFault === PAUSED ? undefined : markedFault);
     if (fault === undefined || clock.monotonicMs() < nextProbeMs) return;
     try {
@@ -78,10 +78,10 @@ export function createHoldWatch(options: HoldWatchOptions) {
     /** Probe, and stop this process and the queue if that fails too. False: the fault is the vessel-day's own. */
     async onFault(error: VesselExportError): Promise<boolean> {
       if (ownFault === undefined && (await probeOnce())) return false;
-      // Nothing is known then, and the vessel-day goes back.
+      // The process is stopping, so nothing is known: the vessel-day is handed back.
       if (stop.signal.aborted) return true;
       if (ownFault === undefined) {
-        // Else a probe that succeeds and a vessel-day that fails again would follow each other every few seconds.
+        // Otherwise a successful probe and a failing vessel-day would alternate every few seconds.
         probeLater();
         ownFault = error.code;
         await options.pause();
@@ -95,7 +95,7 @@ export function createHoldWatch(options: HoldWatchOptions) {
     onSuccess(): void {
       delayMs = probeMs[0];
     },
-    /** Look until the signal is aborted. Never rejects. */
+    /** Watch the hold until the signal is aborted. Never rejects. */
     async watch(signal: AbortSignal): Promise<void> {
       signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
       while (!signal.aborted) {

@@ -1,9 +1,9 @@
 /**
- * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what changed
- * is queued. A scheduler that was down for several firings looks back once.
+ * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and changed ones
+ * are queued. A scheduler that was down for several firings looks back once.
  *
- * It takes minutes for a large fleet, so it runs beside the planning, one at a time, with few requests, and can be ended
- * anywhere: a firing counts as planned once all that was found is in the queue.
+ * A look-back takes minutes for a large fleet, so it runs beside the planning, one at a time, with few requests, and can be
+ * aborted anywhere: a firing counts as planned once everything that it found is in the queue.
  */
 import { FINDING_STATES, type FindingState } from '../audit/reconcile/compare-day.ts';
 import { type JobReconciliation, reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
@@ -25,14 +25,14 @@ interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
   readonly guard: Guard;
 }
 
-/** Vessels that are asked for at once: the workers need the concurrency limit more. */
+/** Vessels that are compared at once: most of the concurrency limit is left to the workers. */
 const VESSELS_AT_ONCE = 2;
 const RETRY_MS = 300_000;
 
 interface Firing {
   readonly job: Job;
   readonly firingMs: number;
-  /** When it was looked whether it has fired: later days are not looked back at. */
+  /** When the firing was noticed: later days are not compared. */
   readonly lookedMs: number;
 }
 
@@ -67,13 +67,13 @@ export function createLookBacks(options: LookBackOptions) {
     const reconciliation = await reconcileJob(ports, job, request, signal, stats);
     signal.throwIfAborted();
     const { findings, compared, notCompared, unasked } = reconciliation;
-    // A firing that has looked at nothing is no look-back.
+    // A firing that has compared nothing is no look-back.
     if (compared === 0 && notCompared > 0) throw nothingCompared(job, notCompared, unasked[0]?.message);
     const tasks = repairTasks(ports, job, reconciliation, { allowShrink: false, takeover: false });
     const queued = await queueRepairs({ queue, store }, tasks, { retryFailed: true });
-    // Logged before it is noted: a crash in between has it logged twice, not never.
+    // Logged before it is recorded: after a crash in between it is logged twice, not never.
     sayTroubles(log, reconciliation, queued);
-    // The failed set, too, need not have them tried again.
+    // They need no retry, so they leave the failed set too.
     for (const day of await noteRefusals(ports, reconciliation))
       if ((await queue.find(day))?.state === 'failed') await queue.remove(day);
     const byState = countBy(findings.map(({ state }) => state));
@@ -89,9 +89,9 @@ export function createLookBacks(options: LookBackOptions) {
     );
   }
 
-  /** Everything is in the queue: the firing is planned. Else the rest is kept for when there is room. */
+  /** If everything is in the queue, the firing is planned. Otherwise the rest is kept until there is room. */
   async function settle(of: Firing, tasks: readonly ExportTask[], queued: readonly QueuedRepair[]) {
-    // What is in the queue is kept too: it is queued again if Redis is flushed meanwhile.
+    // Queued ones are kept too: they are queued again if Redis is flushed meanwhile.
     const left = tasks.filter((_, index) => !ENDED.has(queued[index]!.status));
     pending = queued.some(({ status }) => status === 'no-room') ? { ...of, tasks: left } : undefined;
     if (pending === undefined) await state.setPlannedFiringMs('reconcile', of.job.name, of.firingMs);
@@ -119,7 +119,7 @@ export function createLookBacks(options: LookBackOptions) {
         throw error;
       });
     const ended = guard(`reconcile of ${firing.job.name}`, either, work, 'cannot look back now')
-      // Rejects when it was ended.
+      // Rejects when it was aborted.
       .catch(() => {})
       .then(() => {
         underWay = undefined;
@@ -136,7 +136,7 @@ export function createLookBacks(options: LookBackOptions) {
       const firing = await nextFiring(nowMs);
       if (firing !== undefined) begin(firing, signal);
     },
-    /** End the one under way; its firing is looked at again. */
+    /** Abort the one under way; its firing counts as not planned. */
     async stop(): Promise<void> {
       underWay?.stop.abort();
       await underWay?.ended;
@@ -146,7 +146,7 @@ export function createLookBacks(options: LookBackOptions) {
   };
 }
 
-/** What nobody could tell. A vessel of no name has no days, and discovery tells of it. */
+/** What could not be compared. A vessel without a valid name has no days, and discovery reports it. */
 function uncomparedOf({ findings, unasked }: JobReconciliation): LookBack['uncompared'] {
   const vessels = unasked.filter(({ code }) => code !== 'malformed-imo');
   const days = findings.filter(({ state }) => state === 'disagree' || state === 'unreadable');
@@ -162,7 +162,7 @@ function nothingCompared({ name }: Job, vesselDays: number, reason = 'no answer'
 }
 
 const NOTHING = Object.fromEntries(FINDING_STATES.map((finding) => [finding, 0]));
-/** Nothing is left to be done for these. */
+/** These need nothing more. */
 const ENDED: ReadonlySet<QueuedRepair['status']> = new Set(['done', 'in-failed-set']);
 
 function countBy(words: readonly string[]): Record<string, number> {
@@ -184,7 +184,7 @@ function summaryOf(
   };
 }
 
-/** What needs somebody's eyes. What was refused before is not said again. */
+/** Logs what people have to see. Earlier refusals are not logged again. */
 function sayTroubles(
   log: Log,
   { job, findings, unasked }: JobReconciliation,

@@ -1,8 +1,8 @@
 /**
- * A firing of a job's schedule says only that it is time to look: what is to be done stands in the ledger, so that a
- * scheduler that was down for half a year catches up on all of it with one firing. Of the last days receipts are read; of
- * those before, the ledger's list says what is missing. Between firings the dates are looked at whose vessel-days have left
- * the queue, so that what is said to be missing is true now.
+ * A firing of a job's schedule only starts the planning: the ledger shows what is missing, so a scheduler that was down for
+ * half a year catches up with one firing. For the last days the receipts are read, for earlier days only the ledger's list.
+ * Between firings it reads again the dates whose vessel-days have left the queue, so that the number of missing ones is up to
+ * date.
  */
 import { isRefusal } from '../core/errors.ts';
 import type { Job, Log, VesselDay } from '../core/model/index.ts';
@@ -20,9 +20,9 @@ import { roomFor, type TopUp, topUp } from './fill-queue.ts';
 import { type Backlog, createBacklog } from './open-days.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
 
-/** Between looks at what has become of the days of a firing. */
+/** Time between reads of what has become of the days of a firing. */
 const REFRESH_MS = 60_000;
-/** Of these open dates, the oldest, it is looked each time whether somebody else has exported them. */
+/** The oldest open dates are read each time: another process may have exported them. */
 const OLDEST_LOOKED_AT = 4;
 
 export interface PlanningPorts {
@@ -40,16 +40,16 @@ export interface NightlyPlan {
   readonly left: number;
 }
 
-/** What a firing found, and what has become of it. */
+/** What a firing found, and its state since. */
 interface Night {
   readonly job: Job;
   readonly firingMs: number;
   readonly coverage: Backlog;
   readonly vessels: readonly string[];
   readonly unlisted: ReadonlySet<string>;
-  /** Days before this wait behind the nights and look-backs: years that are caught up on must not keep those waiting. */
+  /** Days before this are queued behind nights and look-backs, so that catching up on years does not delay those. */
   readonly recentFrom: string;
-  /** Seen in the queue: only these can have become done since. */
+  /** Vessel-days that were in the queue: only these can be done since. */
   watched: readonly VesselDay[];
   hasReleased: boolean;
   refreshedMs: number;
@@ -59,7 +59,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
   const { ports, queue, ledger } = planning;
   const nights = new Map<string, Night>();
 
-  /** Look at the whole ledger once per firing, and after that where something can have changed. */
+  /** Read the whole ledger once per firing, and after that only where something can have changed. */
   async function lookAt(job: Job, firingMs: number, signal: AbortSignal): Promise<Night> {
     const known = nights.get(job.name);
     if (known?.firingMs === firingMs) {
@@ -84,7 +84,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
 
   async function refresh(night: Night): Promise<void> {
     const { job, coverage, watched } = night;
-    // The queue is asked before the ledger: what leaves the queue in between is seen the next time.
+    // The queue is read before the ledger: what leaves the queue in between is noticed the next time.
     const waiting = await queue.known(watched);
     const { still = [], gone = [] } = Object.groupBy(watched, (day) =>
       waiting.has(formatVesselDay(day)) ? 'still' : 'gone',
@@ -114,7 +114,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
     if (!night.hasReleased)
       await releasePassing(planning, job, (day) => day.date >= recentFrom || coverage.isOpen(day));
     night.hasReleased = true;
-    // The newest first: last night must not wait for what is being caught up on.
+    // The newest first: last night must not wait for older days.
     const recent = coverage.open({ from: recentFrom, newestFirst: true });
     const older = coverage.open({ to: recentFrom, newestFirst: true });
     const plans = [
@@ -127,7 +127,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
     return { added, waiting: night.watched.length - added, left: sum(({ left }) => left) };
   }
 
-  /** The firing is planned, maybe by another process: what is missing is still to be known. */
+  /** The firing is planned, maybe by another process, but this one still has to find out what is missing. */
   async function keepUp(job: Job, firingMs: number, signal: AbortSignal): Promise<void> {
     const known = nights.get(job.name);
     if (known?.firingMs === firingMs && ports.clock.monotonicMs() < known.refreshedMs + REFRESH_MS) return;
@@ -152,13 +152,13 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState) {
       return planned;
     },
     plan: async (job: Job, signal: AbortSignal) => fill(await lookAt(job, Number.NaN, signal)),
-    /** Whose days were planned last; undefined: none were by this process. */
+    /** The vessels that this process planned last; undefined: it has planned none. */
     vesselsOf: (job: string) => nights.get(job)?.vessels,
     forget: () => nights.clear(),
   };
 }
 
-/** All dates that the job asks for by itself; those from `recentFrom` on are looked at more closely. */
+/** All dates that the job exports by itself; from `recentFrom` on the receipts are read. */
 async function rangeOf(ledger: LedgerView, job: Job, nowMs: number) {
   const today = microsToDate(nowMs * 1_000);
   const to = addDays(today, 1);
@@ -168,7 +168,7 @@ async function rangeOf(ledger: LedgerView, job: Job, nowMs: number) {
   return { from: askedFrom(job, today, { firstDate }) ?? recent, to, recentFrom: recent };
 }
 
-/** With every firing: what failed and may pass is tried again, and what was refused once that is accepted. */
+/** Every firing retries failures that may be temporary, and refusals once they are accepted. */
 async function releasePassing(
   { ports, queue }: PlanningPorts,
   job: Job,

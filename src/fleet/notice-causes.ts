@@ -10,7 +10,7 @@ import type { DayTroubles, FleetFacts, JobFacts } from './notice-facts.ts';
 import type { Cause } from './notify/cause-changes.ts';
 import { describeHold } from './queue/hold.ts';
 
-/** Whether a cause is there now. */
+/** Whether a cause exists now. */
 type Found = Pick<Cause, 'members' | 'text'> | 'none' | 'unknown';
 
 export interface CauseRow<Facts> {
@@ -18,20 +18,20 @@ export interface CauseRow<Facts> {
   readonly over: string;
   /** A section of docs/monitoring-runbook.md. */
   readonly runbook: string;
-  /** What is said when it is over. */
+  /** The text that reports its end. */
   readonly end: string;
-  /** It has to last for so long before it is told. */
+  /** How long it has to last before it is reported. */
   readonly settlesMs?: number;
   readonly find: (facts: Facts) => Found;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
-/** A night that has just begun late in the day is given an hour. */
+/** A night that was planned late in the day has an hour before it counts as late. */
 const GRACE_MS = 60 * MINUTE_MS;
-/** A scheduler that leads looks at each job every few seconds; the first look at years takes minutes. */
+/** A scheduler that leads checks each job every few seconds; the first plan of years takes minutes. */
 const NOT_PLANNED_MS = 15 * MINUTE_MS;
-/** They follow each other after five minutes at least. */
+/** They are at least five minutes apart. */
 const LOOK_BACK_FAILS = 3;
 const NAMED = 5;
 
@@ -54,7 +54,7 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     end: 'all backfills continue',
     settlesMs: 15 * MINUTE_MS,
     find({ hold, isUnplanned, heard: { 'stuck-backfills': backfills } }) {
-      // A hold, or a lake that nothing can be planned for, is why.
+      // A hold, or a lake for which nothing can be planned, is the reason.
       if (backfills === undefined || hold !== 'none' || isUnplanned) return 'unknown';
       return foundEach(
         [...backfills.stuck],
@@ -71,7 +71,7 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     end: 'a worker is connected again, or nothing waits for one',
     settlesMs: 15 * MINUTE_MS,
     find({ hold, heard: { queue } }) {
-      // During a hold, that is why nothing is exported.
+      // During a hold the hold is the reason.
       if (queue === undefined || hold !== 'none') return 'unknown';
       if (queue.waiting === 0 || queue.workers > 0) return 'none';
       const text = `${vesselDays(queue.waiting)} wait in the queue, and no worker is connected: start 'vessel-export worker'`;
@@ -88,7 +88,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'it is planned again',
     find({ job, nowMs, plannedAgoMs, plannableMs }) {
       if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return 'none';
-      // It is over when it was planned, and not because somebody else leads or the queue continues.
+      // It is over when the job was planned, and not because another process leads or the queue continues.
       const idleMs = Math.min(plannedAgoMs, plannableMs);
       if (idleMs < NOT_PLANNED_MS) return 'unknown';
       const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
@@ -117,12 +117,12 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series without acceptance any more',
     find({ heard: { warned }, plannedAgoMs }) {
-      // The receipts that warnings stand in are read when the job is planned.
+      // The receipts, which contain the warnings, are read when the job is planned.
       if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
       return foundEach(
         warned.open,
         'series are missing or left out',
-        // The same vessel on the next day is nothing new; other series that it loses are.
+        // The same vessel on the next day is not new; if it loses other series, that is.
         ({ day, warnings }) => warnings.map(({ since }) => `${day.vessel} since ${since}`),
         ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
@@ -148,7 +148,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'snapshots are taken again',
     find({ job, heard: { snapshots }, hold, nowMs, troubles }) {
       if (job.dataset !== 'metadata' || job.schedule === undefined) return 'none';
-      // During a hold, that is why; a vessel whose day has failed is told by that.
+      // During a hold the hold is the reason; a vessel whose day has failed is reported as failed.
       if (snapshots === undefined || troubles === undefined || hold !== 'none') return 'unknown';
       const dates = [nowMs, nowMs - DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
       const isTold = (id: string) => troubles.failed.has(id) || troubles.refused.has(id);
@@ -210,11 +210,11 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'all of them are complete',
     runbook: 'VesselExportNightNotWhole',
     end: 'all nights are complete',
-    // The failed set is looked at once a minute: what is missing may stand there by now, and is told as that.
+    // The failed set is read once a minute: a missing day may be in it by now, and is then reported as failed.
     settlesMs: 2 * MINUTE_MS,
     find(facts) {
       const { hold, troubles, heard } = facts;
-      // While the queue is on hold, or nobody works, that is why.
+      // A hold, or a lack of workers, is the reason.
       if (troubles === undefined || heard.missing === undefined || hold !== 'none') return 'unknown';
       if (heard.queue?.workers === 0 && heard.queue.waiting > 0) return 'unknown';
       return lateNights(facts, heard.missing.unpublished(), troubles);
@@ -231,7 +231,7 @@ function troubled({ name }: Job, days: ReadonlyMap<string, string> | undefined, 
 const found = (member: string, text: string): Found => ({ members: [member], text });
 const vesselOf = ({ vessel }: { readonly vessel: string }) => vessel;
 
-/** A cause of several things: what each is counted by, and what is said of the first few. */
+/** A cause of several things: the members of each, and a text that describes the first few. */
 function foundEach<T>(
   items: readonly T[],
   text: string,
@@ -244,7 +244,7 @@ function foundEach<T>(
   return { members: items.flatMap(membersOf), text: `${text}: ${shown}${more}` };
 }
 
-/** `none` where everything is in the lake that was over by the time that is set, and planned an hour ago. */
+/** `none` if every day that was over by NOTIFY_NIGHT_BY, and was planned at least an hour ago, is in the lake. */
 function lateNights(
   { job, nowMs, nightByMs }: JobFacts,
   open: Iterable<VesselDay>,

@@ -1,4 +1,4 @@
-/** Looks from time to time which causes of notices there are, and reports them: beside the scheduler, so that one that hangs is reported too. */
+/** Checks from time to time which causes of notices there are, and reports them. It runs beside the scheduler, so that one that hangs is reported too. */
 import type { Log } from '../core/model/index.ts';
 import type { Config } from '../runtime/config/config.ts';
 import { webhookSettings } from '../runtime/config/derived-settings.ts';
@@ -25,10 +25,10 @@ const INTERVAL_MS = 10_000;
 export function createNoticeWatch(options: NoticeWatchOptions) {
   const { jobs, clock, log, intervalMs = INTERVAL_MS } = options;
   const gathered = createNoticeFacts(options);
-  /** Since when a cause is found, by its key. */
+  /** Since when each cause is found, by its key. */
   const foundMs = new Map<string, number>();
 
-  /** What is known of a cause now; undefined: nothing, or it does not last long enough yet. */
+  /** What is known of a cause now; undefined: nothing, or it has not lasted long enough yet. */
   function knownOf<Facts>(kind: string, row: CauseRow<Facts>, facts: Facts, job?: string) {
     const name = job === undefined ? { kind } : { kind, job };
     const key = causeKey(name);
@@ -53,14 +53,14 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
     const { heard, ofJobs } = gathered.now(hold, told);
     const isUnplanned = ofJobs.some((ofJob) => typeof JOB_CAUSES['not-planned']!.find(ofJob) !== 'string');
     const ofFleet = { hold, heard, isUnplanned };
-    // Who cannot know whether it plans has learned nothing of the jobs.
+    // A process that cannot know whether it plans knows nothing of the jobs.
     const rows = Object.entries(JOB_CAUSES).filter(
       ([kind]) => gathered.role === 'plans' || kind === 'not-planned',
     );
     const known = [
       ...Object.entries(FLEET_CAUSES).map(([kind, row]) => knownOf(kind, row, ofFleet)),
       ...ofJobs.flatMap((ofJob) => rows.map(([kind, row]) => knownOf(kind, row, ofJob, ofJob.job.name))),
-      // Of a job that is not there any more nothing lasts, but for what another version has told.
+      // A job that no longer exists has no causes, except those that another version has reported.
       ...told
         .filter(({ job }) => job !== undefined && !jobs.some(({ name }) => name === job))
         .map((one) => {
@@ -74,9 +74,9 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
 
   return {
     onEvent: gathered.onEvent,
-    /** One look. Throws what the store, Redis and the delivery throw. */
+    /** One check. Throws what the store, Redis and the delivery throw. */
     look,
-    /** Look again and again until the signal is aborted. Never rejects. */
+    /** Check periodically until the signal is aborted. Never rejects. */
     async run(signal: AbortSignal): Promise<void> {
       const { guard } = createGuard(log);
       while (!signal.aborted) {
@@ -93,7 +93,7 @@ export function createNoticeWatch(options: NoticeWatchOptions) {
 const textAbout = (text: string, job: string | undefined) => (job === undefined ? text : `${job}: ${text}`);
 const endOf = ({ end }: { readonly end: string }, job: string | undefined) => textAbout(end, job);
 
-/** The notices of a scheduler process, by its settings. Undefined where nobody is to be told. `intervalMs` is for tests. */
+/** The notices of a scheduler process, by its settings. Undefined without NOTIFY_URL. `intervalMs` is for tests. */
 export function openNoticeWatch(
   config: Config,
   fleet: Fleet,

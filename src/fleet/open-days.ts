@@ -1,24 +1,24 @@
-/** Which vessel-days of a range are open, by the ledger: looked at only where something can have changed. */
+/** Which vessel-days of a range are open, by the ledger. It reads again only where something can have changed. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { addDays, datesBetween, type Job, type VesselDay } from '../core/model/index.ts';
 import { type DayRange, isDue, isToDo } from '../core/plan/due.ts';
 import type { KnownOfDate, LedgerView } from '../lake/ledger/ledger-view.ts';
 import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 
-/** Lists at once. */
+/** Lists that are read at once. */
 const LIST_CONCURRENCY = 8;
 
 interface BacklogOptions extends DayRange {
   readonly ports: PlanPorts;
   readonly job: Job;
   readonly ledger: LedgerView;
-  /** Dates before this are looked at by the ledger's list alone, which shows what is missing and not what is stale. */
+  /** For dates before this only the ledger's list is read, which shows what is missing but not what is stale. */
   readonly listedBefore?: string;
-  /** True: nobody looks at this range again once it is covered. */
+  /** True: the range is not read again once it is covered. */
   readonly isOnce?: boolean;
 }
 
-/** Vessel-days in some order, made when they are asked for: a range may have millions. */
+/** Vessel-days in some order, generated one by one: a range may have millions. */
 export interface OpenDays extends Iterable<VesselDay> {
   readonly length: number;
 }
@@ -30,7 +30,7 @@ export function createBacklog(options: BacklogOptions) {
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */
   const openOf = new Map<string, readonly string[]>();
-  /** Vessels by date, of days that only the service's clock holds back. */
+  /** Vessels by date, of days that are not over yet by the service's clock, but by ours. */
   const heldBackOf = new Map<string, readonly string[]>();
   const dueOf = new Map<string, number>();
   const openAt = (date: string) => openOf.get(date) ?? [];
@@ -45,10 +45,10 @@ export function createBacklog(options: BacklogOptions) {
     dueOf.set(date, vessels.length);
   }
 
-  /** What was done stays done, and needs no look: of a date that was due, the open ones alone. */
+  /** What was done stays done and is not read again: of a date that was due, only the open vessel-days are. */
   const askedOf = (date: string) => (dueOf.get(date) === vessels.length ? openAt(date) : vessels);
 
-  /** The first look: a month at a time, which the index has together. */
+  /** The first read goes a month at a time, because the index stores a month together. */
   async function lookAtAll(): Promise<void> {
     const [listed, read] = [[] as string[], [] as string[]];
     for (const date of all) (date < listedBefore ? listed : read).push(date);
@@ -60,7 +60,7 @@ export function createBacklog(options: BacklogOptions) {
     }
   }
 
-  /** By the receipts of a date of those that were asked for. */
+  /** Reads the receipts of a date for the requested vessels. */
   function settle(date: string, asked: readonly string[], receipts: KnownOfDate): void {
     const ofDate = { get: ({ vessel }: VesselDay) => receipts.get(vessel) };
     const range = { vessels: asked, from: date, to: addDays(date, 1) };
@@ -78,7 +78,7 @@ export function createBacklog(options: BacklogOptions) {
     get due(): number {
       return [...dueOf.values()].reduce((sum, count) => sum + count, 0);
     },
-    /** Those that are to be exported, of a part of the range; oldest first. */
+    /** Vessel-days to export, in a part of the range; oldest first. */
     open({ from = options.from, to = options.to, newestFirst = false } = {}): OpenDays {
       const dates = all.filter((date) => date >= from && date < to);
       if (newestFirst) dates.reverse();
@@ -89,18 +89,18 @@ export function createBacklog(options: BacklogOptions) {
         },
       };
     },
-    /** What people miss in the lake, oldest first: those too that only the service's clock holds back. */
+    /** What is missing in the lake for its readers, oldest first, including days that only the service's clock holds back. */
     *unpublished(): Iterable<VesselDay> {
       for (const date of all)
         for (const vessel of [...openAt(date), ...(heldBackOf.get(date) ?? [])])
           yield { job: job.name, vessel, date };
     },
-    /** Dates of those that are not yet over by the service's clock alone. */
+    /** Dates that are not over yet by the service's clock, but by ours. */
     heldBackDates: () => all.filter((date) => (heldBackOf.get(date) ?? []).length > 0),
-    /** Dates that have any, oldest first. */
+    /** Dates with open vessel-days, oldest first. */
     openDates: () => all.filter((date) => openAt(date).length > 0),
     isOpen: ({ vessel, date }: VesselDay) => openAt(date).includes(vessel),
-    /** Nothing is left to be done for these, whatever the ledger says. */
+    /** These are done, whatever the ledger says. */
     close(days: readonly VesselDay[]): void {
       for (const [date, ofDate] of Map.groupBy(days, ({ date }) => date)) {
         const closed = new Set(ofDate.map(({ vessel }) => vessel));
@@ -108,7 +108,7 @@ export function createBacklog(options: BacklogOptions) {
         openOf.set(date, open);
       }
     },
-    /** Read the ledger: all of it at first, then these dates. */
+    /** Read the ledger: the whole range the first time, then these dates. */
     async refresh(dates?: ReadonlySet<string>): Promise<void> {
       if (dates === undefined) return await lookAtAll();
       const stale = all.filter((date) => dates.has(date));

@@ -1,13 +1,13 @@
-/** How fast a count grows, from what it was at several looks. */
+/** How fast a count grows, computed from samples. */
 
 interface RateOptions {
-  /** A longer time would be about what is over. */
+  /** A longer window would measure the past. */
   readonly windowMs: number;
-  /** A shorter time says little. */
+  /** A shorter window is too noisy. */
   readonly minMs: number;
-  /** Between samples that are kept. */
+  /** Time between samples that are kept. */
   readonly sampleMs?: number;
-  /** Who looks no more for so long was away: what is done meanwhile is no rate of now. */
+  /** After a gap this long the samples begin anew: what was done meanwhile says nothing about the rate now. */
   readonly gapMs?: number;
 }
 
@@ -25,7 +25,7 @@ export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: 
   let samples: { readonly atMs: number; readonly count: number }[] = [];
   let last: (typeof samples)[number] | undefined;
   return {
-    /** `nowMs`: of a clock that never goes back. */
+    /** `nowMs`: from a monotonic clock. */
     add(nowMs: number, count: number): void {
       // Fewer than before: rows were dropped, receipts went, or another lake stands in the place of this one.
       if (last !== undefined && (nowMs - last.atMs > gapMs || count < last.count)) samples = [];
@@ -34,7 +34,7 @@ export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: 
       if (before === undefined || nowMs - before.atMs >= sampleMs) samples.push(last);
       samples = samples.filter(({ atMs }) => nowMs - atMs <= windowMs);
     },
-    /** Over the window at the most; undefined while too little was seen. */
+    /** Over at most the window; undefined while there are too few samples. */
     get perSecond(): number | undefined {
       const [first] = samples;
       if (first === undefined || last === undefined || last.atMs - first.atMs < minMs) return undefined;

@@ -1,11 +1,11 @@
-/** What goes wrong again and again is said once, until it has gone well; of what goes wrong often only the first are said. */
+/** Logs a repeated failure once, until it succeeds again; of many failures of one kind it logs only the first few. */
 import { codeOf, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { withoutRequestIds } from '../source/fetch/address.ts';
 
 export type Guard = ReturnType<typeof createGuard>['guard'];
 
-/** `onFailure` is told of each failure, also of those that are not said again. */
+/** `onFailure` is called for each failure, including those that are not logged again. */
 export function createGuard(log: Log, onFailure: () => void = () => {}) {
   const said = new Map<string, { readonly news: string; readonly code: string }>();
   return {
@@ -23,19 +23,19 @@ export function createGuard(log: Log, onFailure: () => void = () => {}) {
         if (signal.aborted) throw error;
         onFailure();
         const text = `${failed}: ${messageOf(error)}`;
-        // Each try names a request of its own.
+        // Each attempt names another request.
         const news = withoutRequestIds(text);
         const code = codeOf(error);
         if (said.get(what)?.news !== news) log.error({ what, code }, text);
         said.set(what, { news, code });
       }
     },
-    /** The code of what went wrong last, if anything. Anybody may read it; the message is the log's. */
+    /** The code of the last failure, if any. Anyone may read it; the message is only logged. */
     get trouble(): string | undefined {
       const [first] = said.values();
       return first && `cannot plan: ${first.code}`;
     },
-    /** It is not tried any more; without a name, nothing is. */
+    /** Forget a failure, because it is not tried any more; without a name, forget all. */
     forget(what?: string): void {
       if (what === undefined) said.clear();
       else said.delete(what);
@@ -43,7 +43,7 @@ export function createGuard(log: Log, onFailure: () => void = () => {}) {
   };
 }
 
-/** Lines of one kind; the rest is counted. */
+/** Maximum of lines of one kind; the rest is counted. */
 const SAID_AT_MOST = 20;
 
 export function warnOfFew(log: Log, job: string, text: string, troubles: readonly object[]): void {

@@ -1,9 +1,9 @@
 /**
- * The scheduler: looks every few seconds whether a job has fired (its `schedule` or its `reconcile`) and how far the
- * backfills are, and keeps the queue filled. It has no state that matters: killed, or without its Redis, it plans again from
- * the ledger.
+ * The scheduler: checks every few seconds whether a job has fired (its `schedule` or its `reconcile`) and how far the
+ * backfills are, and keeps the queue filled. It has no state that matters: after a kill, or a loss of Redis, it plans again
+ * from the ledger.
  *
- * Not BullMQ's job schedulers: after a time down they skip firings, and when Redis is flushed they are gone in silence.
+ * BullMQ's job schedulers are not used: after downtime they skip firings, and a flush of Redis removes them silently.
  */
 import { type DataError, messageOf } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
@@ -25,7 +25,7 @@ export interface SchedulerOptions extends PlanningPorts {
 export type Scheduler = ReturnType<typeof createScheduler>;
 
 const INTERVAL_MS = 10_000;
-/** Ten minutes, where it is looked every ten seconds. */
+/** Ten minutes with the default interval. */
 const LONGEST_LOOK_RENEWALS = 30;
 
 export function createScheduler(options: SchedulerOptions) {
@@ -33,10 +33,10 @@ export function createScheduler(options: SchedulerOptions) {
   const nightly = createNightly(options, state);
   const scheduled = jobs.filter((job) => job.schedule !== undefined);
   const drivers = new Map<string, BackfillDriver>();
-  /** Backfills that have been looked at, and why those whose last look failed cannot go on. */
+  /** Backfills that were checked, and the reason for each whose last step failed. */
   const known = new Set<string>();
   const stuck = new Map<string, string>();
-  // What goes wrong with one job does not stop the others.
+  // A failure of one job does not stop the others.
   const guarded = createGuard(log, () => onEvent?.({ kind: 'planning-failed' }));
   const { guard } = guarded;
   const lookBacks = createLookBacks({ ...options, guard });
@@ -79,7 +79,7 @@ export function createScheduler(options: SchedulerOptions) {
         const job = jobNamed(jobs, backfill.job, `here, which backfill ${id} is of (${advice})`);
         const driver = driverOf(options, backfill, job, drivers.get(id));
         drivers.set(id, driver);
-        // Backfills share the room: each takes its part of what those before it have left.
+        // Backfills share the room of the queue: each takes its part of what the earlier ones have left.
         const progress = await stepDefined(options, driver, signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
         onEvent?.({ kind: 'backfill', id, progress });
@@ -91,7 +91,7 @@ export function createScheduler(options: SchedulerOptions) {
   }
 
   async function look(signal: AbortSignal): Promise<void> {
-    // One time for all of it: else a look-back finds missing what has fallen due since the nights were planned.
+    // One time for everything: otherwise a look-back finds days missing that became due after the nights were planned.
     const nowMs = ports.clock.nowMs();
     for (const job of scheduled) {
       await guard(job.name, signal, async () => {
@@ -105,16 +105,16 @@ export function createScheduler(options: SchedulerOptions) {
       if (vesselDays > 0) log.warn({ vesselDays }, 'delayed by a worker whose clock is ahead: brought back');
     });
     for (const [what, watch] of Object.entries(watches)) await guard(what, signal, watch);
-    // The nights come first, and backfills take the room that is left.
+    // Nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));
     await attempt('backfills', signal, () => topUpBackfills(signal));
     onEvent?.({ kind: 'stuck-backfills', stuck: new Map(stuck) });
   }
 
-  /** Who dies is replaced when the lead is over. */
+  /** When a leader dies, another one takes over after its lead has expired. */
   const lead = () => state.lead(intervalMs * 6);
 
-  /** A first look at years takes long; one that stands still loses the lead in the end. */
+  /** A first plan of years takes long; one that hangs loses the lead in the end. */
   async function keepingTheLead(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     const ended = new AbortController();
     const either = AbortSignal.any([signal, ended.signal]);
@@ -144,20 +144,20 @@ export function createScheduler(options: SchedulerOptions) {
   }
 
   return {
-    /** One look: jobs that have fired, look-backs (which go on beside it until `stop`), and backfills. */
+    /** One round: jobs that have fired, look-backs (which continue beside it until `stop`), and backfills. */
     look,
     get trouble(): string | undefined {
       return guarded.trouble;
     },
     stop: () => lookBacks.stop(),
-    /** Plan every job that has a schedule now, and top up every backfill, once; what was done per job. */
+    /** Plan every job that has a schedule now, and continue every backfill, once; returns what was done per job. */
     async planAll(signal: AbortSignal): Promise<Map<string, NightlyPlan>> {
       const plans = new Map<string, NightlyPlan>();
       for (const job of scheduled) plans.set(job.name, await nightly.plan(job, signal));
       await topUpBackfills(signal);
       return plans;
     },
-    /** Look again and again until the signal is aborted. Never rejects. */
+    /** Repeat rounds until the signal is aborted. Never rejects. */
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         // Both reject only when the signal is aborted.

@@ -1,9 +1,9 @@
-/** Apart from what tells, which only those who have Redis load: most runs have nobody to tell. */
+/** Reports the requests of an export to the fleet. What needs Redis is loaded only if there is one, which most runs lack. */
 import type { App, AppOverrides } from '../app.ts';
 import type { Log } from '../core/model/index.ts';
 import type { FleetNews } from './fleet-news.ts';
 
-/** What an app is opened with so that its requests are told, from when there is news. */
+/** Overrides for an app, so that its requests are reported once the reporter exists. */
 export function tellingRequests(overrides: AppOverrides, news: () => FleetNews | undefined): AppOverrides {
   return {
     ...overrides,
@@ -14,7 +14,7 @@ export function tellingRequests(overrides: AppOverrides, news: () => FleetNews |
   };
 }
 
-/** Tell the fleet of an export in this process until `leave`; undefined without Redis. */
+/** Report an export in this process to the fleet until `leave`; undefined without Redis. */
 export async function tellOfRun(app: App, log: Log) {
   const { redis: connection } = app;
   if (connection === undefined) return undefined;

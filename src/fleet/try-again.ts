@@ -1,4 +1,4 @@
-/** Vessel-days that somebody wants tried again: taken from the failed set, brought forward, or queued. */
+/** Retries vessel-days on request: takes them from the failed set, brings them forward, or queues them. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
@@ -17,19 +17,19 @@ interface TryAgainPorts {
 }
 
 /**
- * `queued`: it was not in the queue. `released`: from the failed set. `brought-forward`: it would have waited. `in-queue`:
- * its turn comes. `under-way`: a worker has it. `done`: published as the job asks, and nothing has failed since.
- * `not-due`: its day is not over, or it is a snapshot of a day that is.
+ * `queued`: it was not in the queue. `released`: it was in the failed set. `brought-forward`: it was delayed. `in-queue`: it
+ * waits for a worker. `under-way`: a worker has it. `done`: published as the job asks, and nothing has failed since.
+ * `not-due`: its day is not over, or it is a snapshot of a day that is over.
  */
 export type TriedAgain = Awaited<ReturnType<typeof tryAgain>>;
 
-/** Of another chance: neither failures nor attempts of before. */
+/** The vessel-day without its earlier failures and attempts. */
 export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
   const how = { ...queued, allowShrink: allowShrink || queued.allowShrink === true };
   return newQueuedDay(queued, queued.kind, how);
 }
 
-/** Done twice it is queued once. `allowShrink`: publish it although it loses readings. */
+/** Calling it twice queues the vessel-day once. `allowShrink`: publish it although it loses readings. */
 export async function tryAgain(
   { queue, ports }: TryAgainPorts,
   job: Job,
@@ -53,9 +53,9 @@ export async function tryAgain(
   return state === 'failed' ? 'released' : 'brought-forward';
 }
 
-/** What the queue is to be given of a day that it has nothing of, by what the lake says. */
+/** What to queue for a day that is not in the queue, according to the lake. */
 async function openDay(ports: TryAgainPorts['ports'], job: Job, day: VesselDay) {
-  // One that cannot be read is the worker's to report.
+  // If it cannot be read, the worker reports that.
   const receipt = await unlessDamaged(readReceipt(ports.store, day));
   const note = await unlessDamaged(readNote(ports.store, day));
   const range = { vessels: [day.vessel], from: day.date, to: addDays(day.date, 1) };
@@ -67,7 +67,7 @@ async function openDay(ports: TryAgainPorts['ports'], job: Job, day: VesselDay) 
   return { ...entry, force: true, ...comparedWith(receipt, note) };
 }
 
-/** Only while the published day is the one of which the note speaks: a refusal is then noted, as that of a look-back. */
+/** Only while the published day is the one that the note is about: a refusal is then recorded like that of a look-back. */
 function comparedWith(receipt: Receipt, note: Note): Pick<QueuedDay, 'compared'> {
   const totalsSha256 = note.totalsSha256 ?? receipt.source?.totalsSha256;
   return totalsSha256 === undefined ? {} : { compared: { epoch: receipt.epoch, totalsSha256 } };
@@ -75,14 +75,14 @@ function comparedWith(receipt: Receipt, note: Note): Pick<QueuedDay, 'compared'>
 
 const AT_ONCE = 16;
 
-/** Try the failed ones of a job again. `refused`: each is somebody's decision. `noRoom`: the queue is full. */
+/** Retry the failed vessel-days of a job. `refused`: people decide on each of these. `noRoom`: the queue is full. */
 export async function tryFailedAgain(queue: VesselDayQueue, job: string) {
   const letters = (await queue.deadLetters()).filter(({ day }) => day.job === job);
   const failed = letters.filter((letter) => !isRefusal(letter));
   const room = await roomFor(queue, 'reconcile');
   let released = 0;
   await forEachAtOnce(failed.slice(0, room), AT_ONCE, async ({ day, queued }) => {
-    // Somebody else has released it.
+    // Another process has released it.
     if (!(await queue.remove(day))) return;
     await queue.add([asNew(queued, false)]);
     released++;

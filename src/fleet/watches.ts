@@ -1,4 +1,4 @@
-/** What a scheduler looks at now and then between its plans, and tells: days that failed, warnings, snapshots that stopped. */
+/** What a scheduler checks from time to time and reports as events: failed days, warnings, the queue, snapshots that stopped. */
 import { shareAnswer } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
@@ -29,14 +29,14 @@ interface WatchOptions {
   readonly onEvent?: OnFleetEvent;
 }
 
-/** Between looks: each reads the whole failed set. */
+/** Interval of checks that read the whole failed set. */
 const FAILED_LOOK_MS = 60_000;
-/** Between looks that cost requests to the store: for every vessel that has a warning, or a snapshot's mark. */
+/** Interval of checks that cost requests to the store, for every vessel with a warning or a snapshot's mark. */
 const LOOK_MS = 300_000;
-/** Notes that one look reads: planning waits for it. */
+/** Notes that one check reads at most: planning waits for it. */
 const MAX_READS = 2_000;
 
-/** All of them, by what they look at. A new one is a function of this file and a row here. */
+/** All checks by what they read. A new one is a function of this file and a row here. */
 export function createWatches(
   options: Parameters<typeof createFailedWatch>[0] &
     Parameters<typeof createWarningWatch>[0] &
@@ -51,7 +51,7 @@ export function createWatches(
   };
 }
 
-/** What failed and what was refused, by the failed set and the lake's notes: look-backs refuse in the lake alone. */
+/** Failed and refused vessel-days, from the failed set and the lake's notes: refusals of look-backs are only in the lake. */
 export function createFailedWatch(
   options: WatchOptions & { readonly queue: Pick<VesselDayQueue, 'deadLetters'> },
 ) {
@@ -73,7 +73,7 @@ export function createFailedWatch(
   return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
 
-/** What waits in the queue, and who could take it. A Redis that does not let us list its clients says nothing of that. */
+/** How many vessel-days wait, and how many workers are connected. Emits nothing if Redis does not let us list its clients. */
 function createQueueWatch(
   options: Pick<WatchOptions, 'clock' | 'onEvent'> & {
     readonly queue: Pick<VesselDayQueue, 'depth' | 'workers'>;
@@ -88,7 +88,7 @@ function createQueueWatch(
   return shareAnswer(clock, look, FAILED_LOOK_MS);
 }
 
-/** Warnings that stand open, told again and again; one is logged once for each day that carries it on. */
+/** Open warnings; each is emitted every time, and logged once for each day that carries it on. */
 export function createWarningWatch(
   options: Omit<WatchOptions, 'store'> & { readonly ledger: LedgerView; readonly log: Log },
 ) {
@@ -111,9 +111,9 @@ export function createWarningWatch(
 }
 
 /**
- * Snapshots of metadata that have stopped: they leave no day open that a night could be late with. One is late when the day
- * on which its schedule fired last is over, and it was taken neither then nor since. `vesselsOf`: those of a job that are
- * planned. A vessel that has no mark is given the time since its job was first looked at. Throws what the store throws.
+ * Snapshots of metadata that have stopped: no open day shows that. A snapshot is late if the day on which its schedule fired
+ * last is over, and it was taken neither then nor since. `vesselsOf`: the planned vessels of a job. For a vessel without a
+ * mark the time counts from the first check of its job. Throws what the store throws.
  */
 function createSnapshotWatch(
   { jobs, store, clock, onEvent }: WatchOptions,
@@ -127,14 +127,14 @@ function createSnapshotWatch(
       const today = microsToDate(clock.nowMs() * 1_000);
       const fired = lastFiringMs(schedule, dateToMicros(today) / MICROS_PER_MILLI - 1);
       const asked = microsToDate(fired * 1_000);
-      // A clock may have been set back since.
+      // The clock may have been set back since.
       since = since !== '' && since < today ? since : today;
       const captures = await readSnapshotDates(store, name);
       const unmarked = vessels.flatMap((vessel) => {
         const last = lastSnapshotDate(captures, vessel, today);
         return (last ?? since) < asked ? [{ vessel, last: last ?? null }] : [];
       });
-      // Who dies between receipt and mark leaves the receipt alone.
+      // A process that dies between receipt and mark leaves a receipt without a mark.
       const dates = unmarked.length === 0 ? [] : datesBetween(asked, addDays(today, 1));
       const published = await vesselsOnDates(store, name, dates);
       const late = unmarked.filter(({ vessel }) => !published.includes(vessel));

@@ -1,4 +1,4 @@
-/** The work of a worker process: vessel-days from the queue, performed by the jobs that it knows, counted and logged. */
+/** The work of a worker process: exports vessel-days from the queue by the jobs that it knows, counts and logs them. */
 import { hostname } from 'node:os';
 import { shareAnswer } from '../core/concurrency.ts';
 import { HttpStatusError, isRefusal, RefusedError, type VesselExportError } from '../core/errors.ts';
@@ -55,7 +55,7 @@ export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetE
     const { job, vessel, date } = queued;
     const { day, code, message } = failedResult(ports, { job, vessel, date }, error);
     const [label, level] = OUTCOMES[consequence];
-    // A label of one's own for each name that somebody puts into the queue would fill every memory on the way.
+    // A label for each unknown name in the queue would fill the memory of every process that collects metrics.
     emit({ kind: 'day-outcome', job: jobNames.has(job) ? job : UNKNOWN_JOB, outcome: label });
     const reason = message === undefined ? {} : { reason: message };
     log[level]({ vesselDay: formatVesselDay(day), code, ...reason }, label);
@@ -86,7 +86,7 @@ export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetE
   return { worker, hold };
 }
 
-/** The same ports, telling how long row groups and parts take. */
+/** The same ports, which also emit how long row groups and parts take. */
 function measurePorts(ports: ExportPorts, emit: OnFleetEvent): ExportPorts {
   const { clock } = ports;
   const store = Object.create(ports.store) as typeof ports.store;
@@ -108,10 +108,10 @@ function measurePorts(ports: ExportPorts, emit: OnFleetEvent): ExportPorts {
   return { ...ports, store, encoder };
 }
 
-/** Label of the metric, which is also the word of the log, and its level. */
+/** Label of the metric, which is also the text of the log line, and the level of that line. */
 const OUTCOMES: Readonly<Record<Consequence['kind'], readonly [label: string, level: keyof Log]>> = {
   'hand-back': ['handed-back', 'info'],
-  // What holds the queue is said once, by the hold.
+  // The reason of a hold is logged once, by the hold.
   hold: ['held', 'debug'],
   wait: ['waiting', 'warn'],
   'count-again': ['counts-disagree', 'warn'],
@@ -125,7 +125,7 @@ function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
 }
 
-/** Throws ConfigError `unknown-job`, and what the export throws; but what a look-back sent may be `refused`. */
+/** Throws ConfigError `unknown-job`, and what the export throws; a vessel-day of a look-back may be `refused` instead. */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
   const snapshots = createSnapshotCache(ports);
   return async (
@@ -139,7 +139,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
     const day = { job: name, vessel, date };
     const where = `here, which ${formatVesselDay(day)} is of (all schedulers and workers need the same job files)`;
     const job = jobNamed(jobs, name, where);
-    // It may have waited: a snapshot of a day that is over can't be taken any more.
+    // It may have waited too long: a snapshot of a past day can't be taken.
     if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
     checkDue(ports, job, date);
     const before = job.dataset === 'metadata' ? (await snapshots(job, date))(vessel) : {};
@@ -154,7 +154,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
     try {
       return await performTask(ports, task, signal);
     } catch (error) {
-      // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
+      // The published day stays, and the note keeps look-backs from retrying: the queue has nothing more to do.
       if (compared !== undefined && error instanceof RefusedError && isRefusal(error))
         return failedResult(ports, day, error);
       throw error;
@@ -162,7 +162,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]) {
   };
 }
 
-/** Snapshots of days that are over never change, so one look per job and date serves every vessel. */
+/** Snapshots of past days never change, so one read per job and date serves every vessel. */
 function createSnapshotCache(ports: ExportPorts) {
   let last: { readonly key: string; readonly look: () => Promise<SnapshotsBefore> } | undefined;
   return (job: Job, date: string): Promise<SnapshotsBefore> => {
@@ -173,7 +173,7 @@ function createSnapshotCache(ports: ExportPorts) {
   };
 }
 
-/** Rejects with what a vessel-day would meet. Any answer but 401 shows that the credentials are accepted. */
+/** Rejects with the error that a vessel-day would get. Any answer but 401 shows that the credentials are accepted. */
 export async function probeService(
   ports: Pick<ExportPorts, 'client'>,
   job: Job,
@@ -185,7 +185,7 @@ export async function probeService(
     await ports.client.exchange(
       () => ({ family: 'metadata', expressions: [expression], format: 'json' }),
       async (response) => {
-        // The first bytes say enough; leaving the loop ends the body.
+        // The first bytes are enough; leaving the loop ends the body.
         for await (const _ of response.body) return;
       },
       { signal },
@@ -195,7 +195,7 @@ export async function probeService(
   }
 }
 
-/** Look at what it says of itself, write a small object and remove it. Rejects with what a vessel-day would meet. */
+/** Read the lake's own file, write a small object and remove it. Rejects with the error that a vessel-day would get. */
 export async function probeLake(
   ports: Pick<ExportPorts, 'store' | 'nonce' | 'layout'>,
   jobs: readonly Job[],

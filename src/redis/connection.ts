@@ -1,18 +1,12 @@
 /** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
 import { hash } from 'node:crypto';
-import { Redis, type RedisOptions, ReplyError } from 'ioredis';
-import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
+import { Redis, type RedisOptions } from 'ioredis';
 import { type Log, silentLog } from '../core/model/ports.ts';
-import { isRedisUrl, maskUrl, percentDecoded, REDIS_URL_RULE } from '../core/model/web-address.ts';
+import { type Address, addressOf, type RedisLogin, withPassword } from './address.ts';
+import { checkServer, isLoginRefused, replyCode } from './server.ts';
 import { nameRefusal } from './write-refusals.ts';
 
 export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
-
-interface RedisLogin {
-  readonly url: string;
-  /** Where the URL holds none. */
-  readonly password?: string | undefined;
-}
 
 interface RedisConnectionOptions {
   readonly log?: Log;
@@ -24,7 +18,6 @@ interface RedisConnectionOptions {
   readonly steadyMs?: number;
 }
 
-const MIN_VERSION = [6, 2] as const;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 500;
 const LONGEST_RETRY_MS = 500;
@@ -142,65 +135,12 @@ function retryWith(targetNow: () => string) {
   };
 }
 
-/** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
-function withPassword({ url, password }: RedisLogin): string {
-  if (!password || !URL.canParse(url)) return url;
-  const whole = new URL(url);
-  whole.password = encodeURIComponent(password);
-  return whole.href;
-}
-
-type Address = ReturnType<typeof addressOf>;
-
-/** Where Redis is, as it may be shown, and what is said of it: without our secrets. */
-function addressOf(url: string, targetNow: () => string) {
-  const shown = cleanForeignText(maskUrl(url));
-  if (!isRedisUrl(url))
-    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
-  const secretsOf = (target: string) => {
-    const { password } = new URL(target);
-    return password === '' ? [] : [password, percentDecoded(password) ?? password];
-  };
-  // Node reports several addresses that refuse as one error without a message.
-  const messagesOf = (error: unknown) =>
-    error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error);
-  const why = (error: unknown) => cleanForeignText(messagesOf(error), [url, targetNow()].flatMap(secretsOf));
-  const at = `REDIS_URL: Redis at ${shown}`;
-  return {
-    ...{ shown, at, why },
-    refused(error: unknown): ConfigError {
-      const text = `${at} refuses the credentials or the database: ${why(error)}`;
-      return new ConfigError('redis-refused', `${text}; check REDIS_URL and REDIS_PASSWORD`);
-    },
-    /** `error`: undefined where there was no answer. */
-    unreachable(error?: unknown): RetriableError {
-      const text = `${at} is out of reach: ${error === undefined ? 'no answer' : why(error)}`;
-      return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
-    },
-  };
-}
-
-/** The first word of what Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR`): ioredis hands on its text alone. */
-function replyCode(error: unknown): string | undefined {
-  return error instanceof ReplyError ? messageOf(error).split(' ', 1)[0] : undefined;
-}
-
-const REFUSAL_CODES = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
-
-/** Redis refuses the credentials, or has no database of that number, which has no code of its own. */
-function isRefusal(error: unknown): boolean {
-  const code = replyCode(error);
-  if (code === undefined) return false;
-  const { command } = error as { readonly command?: { readonly name: string } };
-  return REFUSAL_CODES.has(code) || (code === 'ERR' && command?.name === 'select');
-}
-
 async function firstContact(client: Redis, address: Address, patienceMs: number): Promise<void> {
   let last: unknown;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onError = (error: unknown) => {
     last = error;
-    if (isRefusal(error)) reject(address.refused(error));
+    if (isLoginRefused(error)) reject(address.refused(error));
   };
   const giveUp = setTimeout(() => reject(address.unreachable(last)), patienceMs);
   client.on('error', onError);
@@ -212,46 +152,6 @@ async function firstContact(client: Redis, address: Address, patienceMs: number)
     clearTimeout(giveUp);
     client.off('error', onError);
     client.off('ready', resolve);
-  }
-}
-
-/** The policy under which no key of the queue is ever evicted. */
-export const SAFE_EVICTION_POLICY = 'noeviction';
-
-export async function describeRedis(client: Pick<Redis, 'info'>) {
-  const info = await client.info();
-  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  return {
-    version: value('redis_version') ?? '0',
-    /** What it does when its memory is full; undefined where it does not say. */
-    evictionPolicy: value('maxmemory_policy'),
-    /** 0: no limit. */
-    maxMemoryBytes: Number(value('maxmemory') ?? 0),
-    usedMemoryBytes: Number(value('used_memory') ?? 0),
-  };
-}
-
-async function checkServer(
-  client: Redis,
-  { shown, at, refused, unreachable }: Address,
-  log: Log,
-): Promise<void> {
-  const { version, evictionPolicy: policy } = await describeRedis(client).catch((error: unknown) => {
-    if (error instanceof ConfigError) throw error;
-    if (isRefusal(error)) throw refused(error);
-    // Of a command that was cut off ioredis only says how often it has tried.
-    throw unreachable(error instanceof ReplyError ? error : undefined);
-  });
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
-    const text = `${at} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`;
-    throw new ConfigError('redis-version', text);
-  }
-  if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {
-    log.warn(
-      { redis: shown, policy },
-      'Redis may evict keys when its memory is full, and the queue with them: set maxmemory-policy noeviction',
-    );
   }
 }
 

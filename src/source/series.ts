@@ -1,5 +1,11 @@
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
-import { formatVesselDay, MAX_SERIES, type SeriesMetadata, vesselOf } from '../core/model/index.ts';
+import {
+  checkDigitHint,
+  formatVesselDay,
+  MAX_SERIES,
+  type SeriesMetadata,
+  vesselOf,
+} from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
 import type { MetadataElement } from './decode/metadata.ts';
@@ -133,7 +139,8 @@ async function askSelected<T>(
 
 function noSeries({ job, day }: SourceContext, expressions: readonly string[], found: string) {
   const named = expressions.map((one) => `'${shortName(one)}'`).join(', ');
-  const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; if some vessels have no such series, set 'optional: true' for the expression`;
+  const hint = checkDigitHint(day.vessel);
+  const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number${hint && ` (${hint.slice(2)})`}, the tenant in QUERY_BASE_URL, and what the credentials may read; if some vessels have no such series, set 'optional: true' for the expression`;
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);
 }
 

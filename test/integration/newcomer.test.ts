@@ -1,7 +1,7 @@
 /** The newcomer's path, typed into a real terminal: init against a running service, check, series, plan, run, sql with a chart. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -82,7 +82,7 @@ describe.skipIf(!hasTerminals())('in a terminal', () => {
     );
     expect(init).toMatchObject({ code: 0, unasked: 0 });
     expect(init.seen).not.toContain(clientSecret);
-    expect(init.seen).toContain('wrote .env (mode 600) and jobs/first.yaml');
+    expect(init.seen).toContain('wrote .env (mode 600), jobs/first.yaml, jobs/first-metadata.yaml');
     expect((await stat(join(folder.path, '.env'))).mode & 0o777).toBe(0o600);
     const job = parse(await readFile(join(folder.path, 'jobs/first.yaml'), 'utf8'));
     expect(job.select).toHaveLength(3);
@@ -153,7 +153,13 @@ describe.skipIf(!hasTerminals())('in a terminal', () => {
       `QUERY_CLIENT_SECRET=${clientSecret}\nLAKE_URL=${pathToFileURL(join(folder.path, 'lake')).href}`,
     );
     // What is there is asked about first, and stays.
-    const again = await typed(['init'], [[/\.env is there already.*\[y\/N\] /, '']]);
+    const again = await typed(
+      ['init'],
+      [
+        [/\.env is there already.*\[y\/N\] /, ''],
+        [/a job with the settings as they are\? \[Y\/n\] /, 'n'],
+      ],
+    );
     expect(again).toMatchObject({ code: 1, unasked: 0 });
     expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(text);
   });
@@ -199,13 +205,36 @@ describe('without a terminal', () => {
     expect(init.stderr).toContain('✓ delete');
     expect(init).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('wrote .env (mode 600) and jobs/first.yaml'),
+      stdout: expect.stringContaining('wrote .env (mode 600), jobs/first.yaml, jobs/first-metadata.yaml'),
     });
     // A file that is named stays the place of the secret.
     const text = await readFile(join(folder.path, '.env'), 'utf8');
     expect(text).toContain('QUERY_CLIENT_SECRET_FILE=secret.txt');
     expect(text).not.toContain(service.clientSecret);
     expect((await cli(['check', 'first'])).code).toBe(0);
+  });
+
+  test("README's lines, where the package's examples lie beside the first job, end with its rows", async () => {
+    await cp(resolve(import.meta.dirname, '../../jobs'), join(folder.path, 'jobs'), { recursive: true });
+    await writeFile(join(folder.path, 'secret.txt'), service.clientSecret);
+    const secret = ['--client-secret-file', 'secret.txt', '--lake-url', 'lake'];
+    const init = await cli(['init', ...options(), ...secret]);
+    expect(init.stdout).toContain('ignored, by JOBS_EXCLUDED: measurements, metadata, statistics');
+    const run = await cli(['run']);
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^4 vessel-days: 2 published/m) });
+    expect(run.stderr).toMatch(/yesterday and today\): 2 days[\s\S]*2 vessel-days of 1 vessel to export/);
+    const query = 'SELECT DISTINCT unit IS NULL AS unnamed FROM readings';
+    const rows = 'unnamed\nfalse\n';
+    expect((await cli(['sql', query, '--csv'])).stdout).toBe(rows);
+    // The option takes several names, and the query is none.
+    expect((await cli(['sql', '--csv', '--job', 'first', query])).stdout).toBe(rows);
+    expect((await cli(['sql', 'SELECT count(*) > 0 AS n FROM wide', '--csv'])).stdout).toBe('n\ntrue\n');
+    const settings = await readFile(join(folder.path, '.env'), 'utf8');
+    const second = await cli(['init', '--job-only', '--job', 'second']);
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^wrote jobs\/second.yaml\n/) });
+    expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(settings);
+    // A job that the lake has never seen does not stand in for one that it has.
+    expect((await cli(['sql', query, '--csv'])).stdout).toBe(rows);
   });
 
   test('nothing is overwritten unless it is said, and then what else the file holds is kept', async () => {

@@ -1,7 +1,7 @@
 /** Job files against the service: does every expression select something, and how many series. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
-import { countOf, type Job, vesselOf } from '../../core/model/index.ts';
+import { checkDigitHint, countOf, type Job, vesselOf } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
@@ -52,7 +52,7 @@ async function checkExpression(asking: Asking, job: Job, written: string, vessel
   const where = job.path ?? `job '${job.name}'`;
   return failed(
     'nothing-selected',
-    `${selects} nothing of ${without[0]}${more}${hint}; 'vessel-export series' lists what there is: correct 'select' in ${where}, or let it say 'optional: true' where some vessels have no such series`,
+    `${selects} nothing of ${without[0]}${more}${hint}${checkDigitHint(without[0]!)}; 'vessel-export series' lists what there is: correct 'select' in ${where}, or let it say 'optional: true' where some vessels have no such series`,
   );
 }
 

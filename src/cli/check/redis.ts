@@ -18,7 +18,8 @@ export async function* checkRedis(
     yield resultOf('connection', skipped(why));
     return;
   }
-  const { openRedis, describeRedis, SAFE_EVICTION_POLICY } = await import('../../redis/connection.ts');
+  const { openRedis } = await import('../../redis/connection.ts');
+  const { describeRedis, SAFE_EVICTION_POLICY } = await import('../../redis/server.ts');
   try {
     const login = { url: REDIS_URL, password: REDIS_PASSWORD };
     const connection = await openRedis(() => login, { patienceMs: CONNECT_PATIENCE_MS });
@@ -41,7 +42,7 @@ export async function* checkRedis(
   }
 }
 
-type Memory = Awaited<ReturnType<typeof import('../../redis/connection.ts').describeRedis>>;
+type Memory = Awaited<ReturnType<typeof import('../../redis/server.ts').describeRedis>>;
 
 function evictionOf({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: string): Finding {
   if (policy === undefined)

@@ -1,7 +1,7 @@
 /** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
 import { tmpdir } from 'node:os';
 import { relative, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openApp } from '../../app.ts';
 import { asPattern } from '../../core/duckdb/locked.ts';
 import { duckdbText, type Sql, sql } from '../../core/duckdb/sql-text.ts';
@@ -107,14 +107,18 @@ async function showResult({ stdout, signal }: CommandContext, lakeDir: string, j
   const isTable = layout === 'delta';
   const table = sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`;
   const query = fleetQuery(isTable ? table : globbed(lake));
-  const rows = isTable ? `delta_scan('${lake}/measurements')` : `'${lake}/measurements/*/*/*.parquet'`;
+  const shipped = fileURLToPath(new URL('../../../jobs', import.meta.url));
+  const ofPackage = resolve('jobs') === shipped ? '' : ` JOBS_DIR=${relative(process.cwd(), shipped)}`;
   const lines = [
-    'How to go on:',
-    `  any SQL       duckdb -c "FROM ${rows} LIMIT 5"`,
-    `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
-    "  your vessels  'vessel-export init' asks for your service and for a lake of",
-    "                its own, and writes a first job; then 'vessel-export run'",
-    "  a service     'vessel-export service' serves this API as long as you like",
+    'How to go on, with this lake:',
+    `  export LAKE_URL=${pathToFileURL(lakeDir).href}${ofPackage}`,
+    '  npx vessel-export sql "FROM readings LIMIT 5"   # any SQL',
+    '  npx vessel-export web                           # a map of it in the browser',
+    `  cat ${lake}/_ledger/measurements/*/*.json       # the proof`,
+    'and with your own service and a lake of its own, in another terminal:',
+    '  npx vessel-export init                          # asks for both, writes .env and a first job',
+    '  npx vessel-export check                         # tests them, and says what to fix',
+    "If you have no service, 'npx vessel-export service' serves this API as long as you like.",
   ];
   const sources = await findSources(store, jobs, []);
   const wide = () => ({ columns: [], windowMicros: 1, aggregate: 'mean', holdMicros: 1 }) as const;

@@ -77,10 +77,6 @@ function tagOf(id: string): string {
 
 /** The text of a job file; without a sample one that takes everything of every vessel. */
 export function firstJobText(sample: Sample | undefined): string {
-  const vessels =
-    sample === undefined
-      ? 'vessels: { discover: "flat/*/*" }           # every vessel; or a list: [IMO9321483]'
-      : `vessels: [${sample.vessel}]                       # ${sample.vesselName === null ? '' : `${comment(sample.vesselName)}; `}or every one: { discover: "${sample.domain}/*/*" }`;
   const select =
     sample === undefined
       ? ['  - "flat/{vessel}/*"                       # every series that has a flat name']
@@ -91,7 +87,7 @@ export function firstJobText(sample: Sample | undefined): string {
   return `# A first job. Its name is that of this file, and of its folder in the lake.
 # 'vessel-export series${sample === undefined ? '' : ` ${sample.vessel}`}' lists what else can be selected; all keys: docs/jobs-and-settings.md
 dataset: measurements                       # or statistics (with a window), or metadata
-${vessels}
+${vesselsLine(sample)}
 select:                                     # <domain>/<expression>; * is any characters within one level
 ${select.join('\n')}
 # - "${sample?.domain ?? 'flat'}/{vessel}/*"                       # everything that has a flat name
@@ -100,6 +96,25 @@ ${select.join('\n')}
 # reconcile: { cron: "45 7 * * *", lookback: 14d }              # late data
 verify: exact                               # publish a day only when the service's own counts are met
 `;
+}
+
+/** Names and units of what the first job exports: views of readings need them. */
+export function metadataJobText(job: string, sample: Sample | undefined): string {
+  return `# What each series is: name, unit, source, range. The views \`series\`, \`readings\` and \`wide\` of 'vessel-export sql' need it.
+# A new snapshot is written only when something has changed.
+dataset: metadata
+${vesselsLine(sample)}
+select: ["${sample?.domain ?? 'flat'}/{vessel}/*"]                  # more than ${job}.yaml selects does no harm
+# schedule: { cron: "0 6 * * *", timezone: UTC }
+`;
+}
+
+function vesselsLine(sample: Sample | undefined): string {
+  if (sample === undefined)
+    return 'vessels: { discover: "flat/*/*" }           # every vessel; or a list: [IMO9321483]';
+  const { vessel, vesselName, domain } = sample;
+  const name = vesselName === null ? '' : `${comment(vesselName)}; `;
+  return `vessels: [${vessel}]                       # ${name}or every one: { discover: "${domain}/*/*" }`;
 }
 
 /** Foreign text in a comment stays in its line. */

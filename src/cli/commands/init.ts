@@ -1,14 +1,12 @@
 /** `init`: the first settings and the first job, checked before they are written. */
-import { existsSync, renameSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { parseEnv } from 'node:util';
+import { existsSync } from 'node:fs';
 import { ConfigError, messageOf, usageError } from '../../core/errors.ts';
 import { JOB_NAME, systemClock } from '../../core/model/index.ts';
-import { readSmallText } from '../../core/process/small-file.ts';
-import { ENV_FILE, envLine } from '../../runtime/config/env-file.ts';
+import { loadServiceConfig } from '../../runtime/config/config.ts';
+import { ENV_FILE } from '../../runtime/config/env-file.ts';
 import { type Environment, readEnvironment } from '../../runtime/config/environment.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
+import { openStore } from '../../store/open-store.ts';
 import { EVERYTHING } from '../check/check.ts';
 import { checkLake } from '../check/lake.ts';
 import { checkService, openQuickClient } from '../check/service.ts';
@@ -16,12 +14,15 @@ import { formatChecks } from '../terminal/check-view.ts';
 import { openPrompt, type Prompt } from '../terminal/prompt.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { type CommandContext, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { firstJobText, type Sample, sampleService } from './first-job.ts';
+import { type Sample, sampleService } from './first-job.ts';
+import { addSetting, unusedExamples, type WrittenJobs, writeJobs, writeSettings } from './init-files.ts';
 import { askSettings, INIT_VARIABLES, type InitAnswers, type Values } from './init-questions.ts';
 
 interface InitOptions extends InitAnswers {
   readonly job: string;
   readonly overwrite?: boolean;
+  readonly jobOnly?: boolean;
+  readonly examples?: boolean;
   readonly check: boolean;
 }
 
@@ -32,16 +33,25 @@ export async function initCommand(context: CommandContext, options: InitOptions)
   const { stdin, stderr, signal } = context;
   const prompt = stdin !== undefined && stderr.isTTY === true ? openPrompt(stdin, stderr, signal) : undefined;
   try {
-    if (!(await mayWrite(path, options, prompt))) {
+    const what = await whatToWrite(path, options, prompt);
+    if (what === undefined) {
       writeText(stderr, `${path} stays as it is, and nothing was written\n`);
       return EXIT_FAILED;
     }
-    const checked = await askUntilGood(context, options, prompt);
+    const checked = what === 'job' ? await asItIs(context) : await askUntilGood(context, options, prompt);
     if (checked === undefined) return EXIT_FAILED;
     const { values, settings, sample } = checked;
-    await writeSettings(path, values);
-    const job = await writeJob(settings.JOBS_DIR ?? 'jobs', options, sample);
-    writeText(context.stdout, closingText(path, job, options.job, sample));
+    const excluded = await excludeExamples(context, settings, options, prompt);
+    const all = [...(settings.JOBS_EXCLUDED ?? []), ...excluded];
+    const exclusion = { ...(all.length > 0 && { JOBS_EXCLUDED: all.join(',') }) };
+    if (what === 'settings') await writeSettings(path, { ...values, ...exclusion });
+    else if (excluded.length > 0) await addSetting(path, 'JOBS_EXCLUDED', all.join(','));
+    const overwrite = options.overwrite ?? false;
+    const jobs = await writeJobs({ settings, job: options.job, sample, overwrite, excluded: all });
+    writeText(
+      context.stdout,
+      closingText(what === 'settings' ? path : undefined, jobs, excluded, options.job, sample),
+    );
     return EXIT_OK;
   } finally {
     prompt?.close();
@@ -49,12 +59,47 @@ export async function initCommand(context: CommandContext, options: InitOptions)
 }
 
 /** Asked before anything else: nobody wants to answer ten questions for nothing. */
-async function mayWrite(path: string, { overwrite }: InitOptions, prompt: Prompt | undefined) {
-  if (overwrite === true || !existsSync(path)) return true;
+async function whatToWrite(path: string, { overwrite, jobOnly }: InitOptions, prompt: Prompt | undefined) {
+  if (jobOnly === true) return 'job';
+  if (overwrite === true || !existsSync(path)) return 'settings';
   const found = `${path} is there already`;
-  if (prompt !== undefined)
-    return await prompt.confirm(`${found}. Answer anew what it says of service and lake?`, false);
-  throw new ConfigError('file-exists', `${found}; --overwrite replaces what it says of service and lake`);
+  if (prompt === undefined) {
+    const how = '--overwrite replaces what it says of service and lake, --job-only writes only the job';
+    throw new ConfigError('file-exists', `${found}; ${how}`);
+  }
+  if (await prompt.confirm(`${found}. Answer anew what it says of service and lake?`, false))
+    return 'settings';
+  return (await prompt.confirm('Write a job with the settings as they are?', true)) ? 'job' : undefined;
+}
+
+/** The settings as every command reads them. Throws ConfigError. */
+async function asItIs(context: CommandContext) {
+  const { settings } = loadServiceConfig(context.env, context.envFile);
+  const { LAKE_URL } = readEnvironment(context.env, new Set(), context.envFile).settings;
+  if (LAKE_URL === undefined)
+    throw new ConfigError('configuration', 'LAKE_URL: not set, expected where the lake is');
+  const all = { ...settings, LAKE_URL };
+  return { values: {}, settings: all, sample: await findSample(context, all) };
+}
+
+/** Jobs that came with the package and that nobody has run: those of them that are to be ignored. */
+async function excludeExamples(
+  context: CommandContext,
+  settings: Partial<Settings>,
+  { job, examples }: InitOptions,
+  prompt: Prompt | undefined,
+): Promise<readonly string[]> {
+  const { JOBS_DIR: folder = 'jobs', JOBS_EXCLUDED: excluded = [], LAKE_URL } = settings;
+  if (examples === true || LAKE_URL === undefined) return [];
+  const store = await openStore(LAKE_URL, context.env);
+  const unused = await unusedExamples(folder, store, job, excluded).finally(() => store.close());
+  if (unused.length === 0 || prompt === undefined) return unused;
+  const found = `${folder} has the examples ${unused.join(', ')}, which export everything of every vessel`;
+  const isWanted = await prompt.confirm(
+    `${found}. Is a command without the name of a job to run them too?`,
+    false,
+  );
+  return isWanted ? [] : unused;
 }
 
 /** Undefined: something has failed, and nothing is to be written. */
@@ -116,52 +161,28 @@ async function findSample(context: CommandContext, settings: Partial<Settings>):
   }
 }
 
-const HEAD = `# Settings of vessel-export, written by 'vessel-export init'. It holds secrets: keep it to yourself, and out of git.
-# Every command reads it in this folder; what the environment sets counts more. All settings: docs/jobs-and-settings.md
-`;
-
-/** Ours, and what else the file held. Never readable by others, not even for a moment. */
-async function writeSettings(path: string, values: Values): Promise<void> {
-  const before = readSmallText(path, 256 << 10, 'settings');
-  const kept = before.fault === undefined ? Object.entries(parseEnv(before.text)) : [];
-  const others = kept.filter(([name]) => !INIT_VARIABLES.includes(name)) as [string, string][];
-  const lines = [...Object.entries(values), ...others].map(([name, value]) => envLine(name, value));
-  const text = `${HEAD}${lines.join('\n')}\n`;
-  const temp = `${path}.${process.pid}.new`;
-  try {
-    await writeFile(temp, text, { flag: 'wx', mode: 0o600 });
-    renameSync(temp, path);
-  } catch (error) {
-    await rm(temp, { force: true });
-    throw new ConfigError('file-not-written', `cannot write ${path}: ${messageOf(error)}`);
-  }
-}
-
-async function writeJob(folder: string, { job, overwrite = false }: InitOptions, sample: Sample | undefined) {
-  const path = join(folder, `${job}.yaml`);
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, firstJobText(sample), { flag: overwrite ? 'w' : 'wx' });
-    return { path, isKept: false };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { path, isKept: true };
-    throw new ConfigError('file-not-written', `cannot write ${path}: ${messageOf(error)}`);
-  }
-}
-
 function closingText(
-  envPath: string,
-  { path, isKept }: { readonly path: string; readonly isKept: boolean },
+  envPath: string | undefined,
+  { written, kept }: WrittenJobs,
+  excluded: readonly string[],
   job: string,
   sample: Sample | undefined,
 ): string {
-  const jobWords = isKept ? `; ${path} was there already and stays as it is` : ` and ${path}`;
+  const files = [...(envPath === undefined ? [] : [`${envPath} (mode 600)`]), ...written];
+  const lines = [
+    ...(files.length > 0 ? [`wrote ${files.join(', ')}`] : []),
+    ...kept.map((path) => `${path} was there already and stays as it is`),
+    ...(excluded.length > 0 ? [`ignored, by JOBS_EXCLUDED: ${excluded.join(', ')}`] : []),
+  ];
   const steps = [
     ['check', 'does everything work, and what does each job select'],
-    [`series${sample === undefined ? '' : ` ${sample.vessel}`}`, `what there is: put it into ${path}`],
+    [
+      `series${sample === undefined ? '' : ` ${sample.vessel}`}`,
+      `what there is: put it into jobs/${job}.yaml`,
+    ],
     [`plan ${job}`, 'what a run will take'],
-    [`run ${job}`, 'export yesterday and today, as far as they are over'],
+    ['run', 'export yesterday and today, as far as they are over'],
   ];
-  const lines = steps.map(([command, meaning]) => `  vessel-export ${command!.padEnd(20)} # ${meaning}`);
-  return `wrote ${envPath} (mode 600)${jobWords}\n\nNext steps:\n${lines.join('\n')}\n`;
+  const next = steps.map(([command, meaning]) => `  vessel-export ${command!.padEnd(20)} # ${meaning}`);
+  return `${lines.join('\n')}\n\nNext steps:\n${next.join('\n')}\n`;
 }

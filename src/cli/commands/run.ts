@@ -1,5 +1,6 @@
 /** `run`: export in this process. */
-import { countOf, formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import type { VesselDay } from '../../core/model/index.ts';
+import { countOf, datesBetween, formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, VesselTrouble } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { formatTable } from '../terminal/format.ts';
@@ -22,13 +23,15 @@ export const runCommand: Command<[Names, RunOptions]> = async (context, names, o
   const output = openOutput(context.stdout, 'run', options);
   const view = createProgressView(context.stderr, systemClock);
   await using opened = await openToldExport(context, names, overrides, view.log);
-  const { app, config, jobs, news } = opened;
+  const { app, config, jobs, news, log } = opened;
+  const say = (text: string) => (context.stderr.isTTY === true ? view.log(text) : log.info({}, text));
   const { LAKE_URL, WORKER_CONCURRENCY: concurrency } = config.settings;
   const { from, to } = dates;
   const { vessel: vessels = [], force = false, allowShrink = false, takeover = false } = options;
   const how = { force, allowShrink, takeover, concurrency, isRegular: isRegular(options) };
   const troubles: VesselTrouble[] = [];
   const onEvent = (event: ExportEvent) => {
+    if (event.kind === 'planned') say(plannedLine(event.days));
     view.onEvent(event);
     news?.onEvent(event);
     if (event.kind === 'day-result') output.add('days', toDay(event.result));
@@ -42,6 +45,8 @@ export const runCommand: Command<[Names, RunOptions]> = async (context, names, o
     const text = () => `${lines.filter((line) => line !== '').join('\n')}\n`;
     output.end({ from, to, ...summaryOf(view.results) }, text);
   };
+  // Before the first request: an end that was not given is today's.
+  say(`${formatDates(dates)}: ${countOf(datesBetween(from, to).length, 'day')}`);
   const exporting = exportJobs(app.ports, { from, to, jobs, vessels, ...how }, onEvent, context.signal);
   await exporting.finally(view.end).catch((error) => {
     if (view.results.length > 0) end();
@@ -51,6 +56,11 @@ export const runCommand: Command<[Names, RunOptions]> = async (context, names, o
   const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
   return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
 };
+
+function plannedLine(days: readonly VesselDay[]): string {
+  const vessels = new Set(days.map(({ vessel }) => vessel)).size;
+  return `${countOf(days.length, 'vessel-day')} of ${countOf(vessels, 'vessel')} to export`;
+}
 
 /** A result as machines are told it: `done` is what was published before. */
 export function toDay({ day, status, ...more }: DayResult): Item<'run', 'days'> {

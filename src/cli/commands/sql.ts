@@ -21,10 +21,12 @@ export interface SqlOptions extends LakeSqlOptions {
 /** Ask, and print. `input` is stdin. */
 export async function sqlCommand(
   context: CommandContext,
-  sql: string | undefined,
-  options: SqlOptions,
+  argument: string | undefined,
+  given: SqlOptions,
   input: NodeJS.ReadStream = process.stdin,
 ): Promise<number> {
+  const { sql, options } =
+    argument === undefined ? queryAmongNames(given) : { sql: argument, options: given };
   const format = expectOne(options, ['csv', 'json', 'parquet', 'svg']);
   if (options.title !== undefined && options.svg === undefined)
     throw usageError('--title: given without --svg, whose chart it is of');
@@ -33,13 +35,26 @@ export async function sqlCommand(
     throw usageError(`--${format}: without a query, expected one as argument or on stdin`);
   const statements = isPrompt ? [] : splitStatements(sql ?? (await text(input)));
   if (!isPrompt && statements.length === 0)
-    throw usageError(`no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`);
+    throw usageError(
+      `no query, expected one as argument (before --columns, which takes every word that follows) or on stdin, such as 'SELECT * FROM coverage'`,
+    );
   if (statements.length > 1 && format !== undefined)
     throw usageError(`--${format}: got ${statements.length} queries, expected one`);
   await using opened = await openLakeSql(context, options, 'its views have no rows');
   if (isPrompt) await askQueries(context, opened.session, input);
   for (const statement of statements) await answer(context, opened.session, statement, options);
   return EXIT_OK;
+}
+
+/** An option that takes several names takes a query that follows them too: no job and no vessel has a space in its name. */
+function queryAmongNames(options: SqlOptions): { readonly sql?: string; readonly options: SqlOptions } {
+  for (const name of ['job', 'vessel'] as const) {
+    const names = options[name] ?? [];
+    const last = names.at(-1) ?? '';
+    if (names.length > 1 && /\s/.test(last))
+      return { sql: last, options: { ...options, [name]: names.slice(0, -1) } };
+  }
+  return { options };
 }
 
 async function answer(

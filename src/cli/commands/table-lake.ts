@@ -155,7 +155,10 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
     name: 'views',
     summary: 'print SQL that creates views of this lake in a warehouse: series, readings, receipts, wide, …',
     options: [
-      ['--for <engine>', 'duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric or dbt'],
+      [
+        '--for <engine>',
+        'duckdb, athena, snowflake, bigquery, spark, databricks, trino, clickhouse, fabric or dbt',
+      ],
       ['--location <address>', 'where the engine finds the lake or a copy of it (default: LAKE_URL)'],
       ['--schema <name>', 'schema, dataset or database of the views'],
       LAKE_JOBS,

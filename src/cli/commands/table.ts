@@ -147,6 +147,8 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--aws-secret-file <file>', 'file that holds the secret access key'],
       ['--allow-http', 'send secrets in clear to other machines (QUERY_ALLOW_HTTP=1)'],
       ['--job <name>', 'name of the first job', 'first'],
+      ['--job-only', 'write only the job, and leave the settings as they are'],
+      ['--examples', "run this package's example jobs too, where they lie in JOBS_DIR"],
       ['--overwrite', 'replace existing files'],
       ['--no-check', 'write without checking'],
     ],

@@ -14,7 +14,10 @@ interface ViewsOptions extends LakeSqlOptions {
   readonly schema?: string;
 }
 
-const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
+const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'databricks', 'dbt'];
+
+/** Whose SQL is another's; dbt's models are written for DuckDB. */
+const SPOKEN: Readonly<Record<string, DialectName>> = { databricks: 'spark', dbt: 'duckdb' };
 
 const EMPTY_LAKE =
   'these are views of the future exports; engines that read the files when a view is created accept them after the first run';
@@ -27,8 +30,7 @@ export const viewsCommand: Command<[ViewsOptions]> = async (context, options) =>
   }
   if (schema !== undefined && !/^[A-Za-z_]\w{0,62}$/.test(schema))
     throw usageError(`--schema: got '${schema}', expected a name of letters, digits and _`);
-  // dbt's models are written for DuckDB.
-  const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
+  const dialect = DIALECTS[SPOKEN[engine] ?? (engine as DialectName)];
   await using opened = await openLakeSql(context, options, 'no view of it', EMPTY_LAKE);
   const { session } = opened;
   const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;

@@ -1,5 +1,5 @@
 /** What an export will take, as lines; and vessels that discovery did not settle. */
-import { formatCount } from '../../core/model/index.ts';
+import { countOf, formatCount } from '../../core/model/index.ts';
 import { ASSUMED_ROW_BYTES } from '../../export/estimate/cost.ts';
 import type { JobPlan } from '../../export/estimate/estimate-job.ts';
 import type { VesselTrouble } from '../../export/events.ts';
@@ -12,7 +12,7 @@ export function formatPlan({ job, vessels, states, cost, ...plan }: JobPlan, dat
     `${formatCount(states.done)} done`,
     `${formatCount(states['not-due'])} not due`,
   ];
-  const head = `${job}: ${dates}, ${formatCount(vessels)} vessels, vessel-days: ${parts.join(', ')}`;
+  const head = `${job}: ${dates}, ${countOf(vessels, 'vessel')}, vessel-days: ${parts.join(', ')}`;
   const troubles = plan.troubles.length === 0 ? [] : [formatVesselTroubles(plan.troubles)];
   if (cost.vesselDays === 0) return [`${head}: nothing to do`, ...troubles].join('\n');
   const range = `${formatCount(cost.leastRows)} to ${formatCount(cost.mostRows)}`;
@@ -50,7 +50,7 @@ function sampleLine({ sampled }: Basis): string {
   if (sampled.length === 0) return 'nothing: no vessel-day of a vessel that is listed';
   const vessels = new Set(sampled.map(({ vessel }) => vessel)).size;
   const dates = sampled.map(({ date }) => date).sort();
-  return `${formatCount(sampled.length)} vessel-days of ${vessels} vessels between ${dates[0]} and ${dates.at(-1)}; the others are taken to be like them`;
+  return `${formatCount(sampled.length)} vessel-days of ${countOf(vessels, 'vessel')} between ${dates[0]} and ${dates.at(-1)}; the others are taken to be like them`;
 }
 
 /** Three figures: more would promise what a sample cannot keep. */

@@ -26,6 +26,17 @@ export function vesselOf(imo: string): string | undefined {
   return VESSEL_ID.test(vessel) ? vessel : undefined;
 }
 
+/**
+ * `; the check digit of IMO9321484 is wrong`, or nothing. The last digit of an IMO number is that of the sum of the six
+ * before it times 7 to 2 (IMO resolution A.1117(30)). A service may use such numbers all the same: it is a hint.
+ */
+export function checkDigitHint(vessel: string): string {
+  const digits = imoDigits(vessel);
+  if (!/^\d{7}$/.test(digits)) return '';
+  const sum = [...digits.slice(0, 6)].reduce((all, digit, index) => all + Number(digit) * (7 - index), 0);
+  return sum % 10 === Number(digits[6]) ? '' : `; the check digit of ${vessel} is wrong: is it mistyped?`;
+}
+
 /** How a lake is read: as plain Hive Parquet, or as a Delta table for each job. */
 export const LAYOUTS = ['plain', 'delta'] as const;
 export type Layout = (typeof LAYOUTS)[number];

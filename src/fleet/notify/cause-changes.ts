@@ -1,23 +1,23 @@
-/** Causes for which somebody is told, and what of them is new. Pure. */
+/** Compares the causes of notices with what was reported, and returns what is new. Pure. */
 
-/** `hold`, `night`, …; with the job that it is about, if it is about one. Which there are, this folder does not know. */
+/** `hold`, `night`, …, and the job that it concerns, if any. This folder does not know which causes there are. */
 interface CauseName {
   readonly kind: string;
   readonly job?: string;
 }
 
-/** Something that lasts, and that somebody has to know of. */
+/** A lasting condition that people have to know of. */
 export interface Cause extends CauseName {
-  /** What it consists of: vessel-days, dates, vessels. One that was not told before is news. */
+  /** What it consists of: vessel-days, dates, vessels. A member that was not reported before is reported. */
   readonly members: readonly string[];
   readonly text: string;
 }
 
-/** What was told of a cause, until it is over. */
+/** What was reported of a cause, until it is over. */
 export interface ToldCause extends CauseName {
-  /** Every member that was told, up to MAX_MEMBERS. */
+  /** Every member that was reported, up to MAX_MEMBERS. */
   readonly members: readonly string[];
-  /** How many there were at most: beyond MAX_MEMBERS only more of them is news. */
+  /** The highest number of members: beyond MAX_MEMBERS only a higher number is reported. */
   readonly count: number;
   readonly sinceMs: number;
 }
@@ -34,11 +34,11 @@ export function causeKey({ kind, job }: CauseName): string {
   return job === undefined ? kind : `${kind}/${job}`;
 }
 
-/** What is known about one now: the cause, or what is to be said once there is none any more. */
+/** What is known of a cause now: the cause itself, or the text that reports its end. */
 export type KnownCause = Cause | string;
 export type KnownCauses = ReadonlyMap<string, KnownCause>;
 
-/** What is to be told, and what then will have been told. What is not in `now` stays as it was told. */
+/** The changes to report, and the record after they are reported. A cause that is not in `now` stays as it was reported. */
 export function compareCauses(
   told: readonly ToldCause[],
   now: KnownCauses,
@@ -67,13 +67,13 @@ export function compareCauses(
 
 function freshMembers(known: ToldCause | undefined, { members }: Cause): readonly string[] {
   if (known === undefined) return members;
-  // Not all that was told is remembered.
+  // The record does not have every member that was reported.
   if (known.count > MAX_MEMBERS) return members.length > known.count ? members.slice(known.count) : [];
   const old = new Set(known.members);
   return members.filter((member) => !old.has(member));
 }
 
-/** A member that goes and comes back while the cause lasts was told. */
+/** A member that goes and comes back while the cause lasts is not reported again. */
 function remember(known: ToldCause | undefined, cause: Cause, fresh: readonly string[], nowMs: number) {
   const before = known?.members ?? [];
   return {

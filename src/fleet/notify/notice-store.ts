@@ -1,7 +1,6 @@
 /**
- * What was told stands in the lake, and beside it in what the processes share: a lake that is full, closed or out of reach
- * is what people have to be told of, and takes no writes then. So it is kept in the other place until the lake takes the
- * next change.
+ * The record of what was reported is in the lake, with a copy in Redis. A lake that is full, closed or unreachable has to be
+ * reported, but takes no writes then: so the copy holds the record until the lake accepts the next change.
  */
 import { hash } from 'node:crypto';
 import type { ObjectStore, Version } from '../../store/store.ts';
@@ -20,28 +19,28 @@ if now ~= ARGV[1] then return 0 end
 redis.call('set', KEYS[1], ARGV[2])
 return 1`;
 
-/** A place in Redis: one text, bounded, and lost with Redis. `run` of a connection. */
+/** One text in Redis, of bounded length; it is lost with Redis. `run` is that of a connection. */
 export function createSharedText(
   run: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>,
   key: string,
 ) {
   return {
-    /** '' where there is none, or too much. Rejects while Redis is out of reach. */
+    /** '' if there is none, or if it is too long. Rejects while Redis is unreachable. */
     read: async () => String(await run(READ, [key], [String(MAX_BYTES)])),
-    /** False: it is another one by now. Rejects while Redis is out of reach. */
+    /** False: another process has changed it. Rejects while Redis is unreachable. */
     replace: async (before: string, after: string) =>
       (await run(REPLACE, [key], [before, after, String(MAX_BYTES)])) === 1,
   };
 }
 
-/** Of the text in the other place: the lake has the same, or it has not taken it. */
+/** State of the copy in Redis: the lake has the same text, or it has not accepted it yet. */
 const SAME = '=';
 const AHEAD = '+';
 const OTHER = 'other-place:';
 
-/** For one key. Throws what the store throws where the other place does not help. */
+/** For one key. Throws what the store throws, unless the copy in Redis can stand in. */
 export function withOtherPlace(store: NoticeStore, other: ReturnType<typeof createSharedText>): NoticeStore {
-  /** As it was read last; undefined: out of reach. */
+  /** The copy as it was read last; undefined: Redis was unreachable. */
   let text: string | undefined;
 
   const read = async () => {
@@ -49,14 +48,14 @@ export function withOtherPlace(store: NoticeStore, other: ReturnType<typeof crea
     return text;
   };
   const found = (kept: string) => ({ bytes: bytesOf(kept), version: versionOf(kept) });
-  /** Undefined: it is out of reach. */
+  /** Undefined: Redis is unreachable. */
   const replace = async (after: string) => {
     if (text === undefined) return undefined;
     const isReplaced = await other.replace(text, after).catch(() => undefined);
     if (isReplaced) text = after;
     return isReplaced;
   };
-  /** What the lake has taken; nothing depends on it while the lake can be read. */
+  /** Marks the copy as accepted by the lake; nothing depends on it while the lake can be read. */
   const keepSame = async (bytes: Uint8Array) => {
     const same = textOf(SAME, bytes);
     if (await replace(same)) return;
@@ -71,7 +70,7 @@ export function withOtherPlace(store: NoticeStore, other: ReturnType<typeof crea
       try {
         return await store.get(key);
       } catch (error) {
-        // Nothing is known of what was told before: better twice than not at all.
+        // The record is lost: reporting twice is better than not at all.
         if (kept === '') return undefined;
         if (kept === undefined) throw error;
         return found(kept);
@@ -94,7 +93,7 @@ export function withOtherPlace(store: NoticeStore, other: ReturnType<typeof crea
     },
   };
 
-  /** Of the lake's file that is to be replaced; undefined: it is not known any more what is replaced. */
+  /** Version of the lake's file that a write replaces; undefined: it is not known. */
   async function lakeVersion(key: string, expected: Version): Promise<Version | null | undefined> {
     const kept = await read();
     if (kept === undefined || versionOf(kept) !== expected) return undefined;

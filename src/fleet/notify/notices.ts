@@ -1,7 +1,7 @@
 /**
- * Telling: what is new is written down as being sent, sent, and written down as told, in the lake, which outlives Redis and
- * every process. So nothing is told twice, whoever leads; who dies in between has its message sent again, with the same id.
- * A version is replaced only by who has read it, so that of two processes one goes on.
+ * Sends notices: a change is recorded as being sent, then sent, then recorded as reported, in the lake, which outlives Redis
+ * and every process. So nothing is reported twice, whoever leads. If a process dies in between, its message is sent again with
+ * the same id. A process can replace only the version that it has read, so of two processes one continues.
  */
 
 import { z } from 'zod';
@@ -16,9 +16,9 @@ import type { Message, Webhook } from './webhook.ts';
 
 interface Sending {
   readonly message: Message;
-  /** What will have been told when it has arrived. */
+  /** The record after the message is delivered. */
   readonly told: readonly ToldCause[];
-  /** Who sends it, and since when by its own clock: for a while it is left to that process. */
+  /** The process that sends it, and since when by its own clock: for a while the message is left to that process. */
   readonly by: string;
   readonly sinceMs: number;
 }
@@ -46,7 +46,7 @@ const SENDING = z.object({
   message: z.object({ id: text, at: text, changes: z.array(CHANGE) }),
 });
 
-/** A file, or a part of it, that is none is left out alone; an unknown kind of cause is one like any other. */
+/** Malformed parts of the file are ignored, and the rest still counts; unknown kinds of causes are kept. */
 async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotices> {
   const object = await store.get(NOTICES_KEY);
   const read = object && (await unlessDamaged((async () => parseFile(object.bytes, NOTICES_KEY, {}))()));
@@ -67,33 +67,33 @@ interface NoticePorts {
   readonly log: Log;
 }
 
-/** A message that another process has begun to send is left to it for so long since it was seen: its clock may be wrong. */
+/** How long a message is left to the process that sends it, from when this process saw it: the other clock may be wrong. */
 const LEFT_TO_OTHERS_MS = 60_000;
-/** After a message that did not arrive. */
+/** Delays after a message that was not delivered. */
 const RETRY_MS = [30_000, 600_000] as const;
 
 export type Tell = ReturnType<typeof createTeller>;
 
 /**
- * Tell what is new of what `causesOf` knows; it is given what was told and is not over. Throws RetriableError
- * `notice-not-delivered`, what it throws itself, what the store throws, and the signal's reason.
+ * Send what is new in the causes that `causesOf` returns; it is given the record of what was reported and is not over. Throws
+ * RetriableError `notice-not-delivered`, what `causesOf` and the store throw, and the signal's reason.
  */
 export function createTeller({ store, webhook, clock, log }: NoticePorts) {
   const self = uniqueId();
-  /** What another process is sending, and since when that is seen. */
+  /** The message that another process is sending, and since when this process has seen it. */
   let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
-  /** It has arrived, whatever became of writing that down. */
+  /** Id of a message that was delivered, even if recording that failed. */
   let arrivedId: string | undefined;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
   let delayMs: number = RETRY_MS[0];
 
-  /** Undefined: somebody else has written. */
+  /** Undefined: another process has written. */
   async function write(notices: Notices, { version: before }: FoundNotices) {
     const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);
     return version === undefined ? undefined : { notices, version };
   }
 
-  /** Send what is on its way, if anything is, and write down that it was told. */
+  /** Send the recorded message, if there is one, and record that it was reported. */
   async function deliver(found: FoundNotices | undefined, signal: AbortSignal) {
     if (found?.notices.sending === undefined) return found;
     const { message, told } = found.notices.sending;
@@ -110,7 +110,7 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts) {
     return await write({ noticesVersion: 1, told }, found);
   }
 
-  /** What somebody else is sending is ours once it was left to them for long enough; undefined until then. */
+  /** Take over the message of another process after it was left to it for long enough; undefined until then. */
   async function takeOver(found: FoundNotices): Promise<FoundNotices | undefined> {
     const { notices } = found;
     const { sending } = notices;

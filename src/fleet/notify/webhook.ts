@@ -5,17 +5,17 @@ import { type Clock, cleanMessage } from '../../core/model/index.ts';
 import { postJson } from '../../core/post-json.ts';
 import type { Change } from './cause-changes.ts';
 
-/** As it is kept until it has arrived. */
+/** The form in which a message is stored until it is delivered. */
 export interface Message {
-  /** The same whenever it is sent again. */
+  /** It stays the same when the message is sent again. */
   readonly id: string;
   readonly at: string;
   readonly changes: readonly Change[];
-  /** Sent by hand, to see whether it arrives. */
+  /** A test message, sent by hand. */
   readonly isTest?: boolean;
 }
 
-/** Of each change; the rest is counted. */
+/** Members that are listed for each change; the rest is counted. */
 const MEMBERS_SHOWN = 20;
 const WORDS = { begun: '🔴', more: '🔴', over: '🟢' } as const;
 

@@ -1,7 +1,7 @@
 /**
- * The hold: a fault that every vessel-day would meet (a refused credential, a full disk) stops the queue instead of failing
- * all of them. The pause stops workers, so the pause decides: a paused queue is on hold, with its reason or without one, and
- * a reason beside no pause counts for nothing. Both are fields of one key, so that no eviction takes the reason alone.
+ * The hold: a fault that affects every vessel-day (a refused credential, a full disk) pauses the queue instead of failing all
+ * of them. A paused queue is on hold, with a reason or without one; a reason without a pause has no effect. Both are fields of
+ * one key, so that no eviction removes only the reason.
  */
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { cleanMessage, shortName } from '../../core/model/index.ts';
 
 export type QueueHold = ReturnType<typeof createQueueHold>;
 
-/** Why, and what is known of where it was found. */
+/** The reason, and where it was found, if that is known. */
 export function describeHold({ code, message, host }: Hold): string {
   return `${host === null ? code : `${code} at ${host}`}: ${message}`;
 }
@@ -19,9 +19,9 @@ export const PAUSED = 'paused';
 const REASON = 'vessel-export:hold';
 
 /**
- * Reason and pause change in one step: between two, somebody could place what is being lifted. So BullMQ's way to pause a
- * queue (a field of its `meta`, and no `marker` for those who wait for work) is repeated here. KEYS: `meta`, `marker`, the
- * count of those lifted by hand.
+ * Reason and pause change in one step: between two steps another process could place a hold while it is lifted. So BullMQ's
+ * way to pause a queue (a field of its `meta`, and no `marker` for workers that wait) is repeated here. KEYS: `meta`,
+ * `marker`, the count of holds that were lifted by hand.
  */
 const PLACE = `
 if redis.call('hexists', KEYS[1], 'paused') == 1 then return 0 end
@@ -37,18 +37,18 @@ redis.call('zadd', KEYS[2], 0, '0')
 if ARGV[1] == '1' then redis.call('incr', KEYS[3]) end
 return 1`;
 
-/** `redis`: its commands wait while Redis is away, so that a fault is not forgotten; those of `client` reject at once. */
+/** `redis`: its commands wait while Redis is unreachable, so that a fault is not lost; those of `client` reject at once. */
 export function createQueueHold(redis: Redis, client: Redis, toKey: (end: string) => string) {
   const keys = ['meta', 'marker', 'hold-lifts'].map(toKey);
   return {
-    /** Pause the queue for all workers. True: nobody had done so before. */
+    /** Pause the queue for all workers. True: it was not paused before. */
     place: async (hold: Hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
     async read(): Promise<Hold | undefined> {
       const [paused, reason] = await client.hmget(keys[0]!, 'paused', REASON);
       if (typeof paused !== 'string') return undefined;
       return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
     },
-    /** `byHand`: every process tries; only so does a queue go on that was paused without a reason. True: it was on hold. */
+    /** `byHand`: every process tries again; only this resumes a queue that was paused without a reason. True: it was on hold. */
     lift: async ({ byHand } = { byHand: false }) =>
       (await client.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
     handLifts: async () => Number(await client.get(keys[2]!)) || 0,
@@ -58,7 +58,7 @@ export function createQueueHold(redis: Redis, client: Redis, toKey: (end: string
 const HOLD = z.object({
   code: z.string().regex(/^[a-z0-9-]{1,60}$/),
   message: z.string().transform((text) => cleanMessage(text)),
-  /** Of the process that placed it, and when; null: nobody knows. */
+  /** Host of the process that placed it, and when; null: unknown. */
   host: z.string().transform(shortName).nullable(),
   sinceMs: z.number().nullable(),
 });
@@ -71,7 +71,7 @@ const WITHOUT_REASON: Hold = {
   ...{ host: null, sinceMs: null },
 };
 
-/** Whatever stands in its place stops the queue, and is lifted like any other. */
+/** A reason that cannot be read holds the queue too, and is lifted like any other. */
 const UNREADABLE: Hold = { code: 'unknown', message: 'its reason cannot be read', host: null, sinceMs: null };
 
 function parseHold(text: string): Hold {
@@ -92,7 +92,7 @@ export async function sayHold({ hold }: { readonly hold: QueueHold }): Promise<s
   return `the queue is on hold${since}: ${describeHold(found)}`;
 }
 
-/** Let every worker try, whatever its probe says, and say what was done; done twice it is done. */
+/** Resume the queue, so that every worker tries whatever its probe says; returns what was done, as a sentence. It can be repeated. */
 export async function liftHold({ hold }: { readonly hold: QueueHold }): Promise<string> {
   const before = await hold.read();
   if (!(await hold.lift({ byHand: true }))) return NOT_ON_HOLD;

@@ -1,7 +1,7 @@
 /**
- * What stands in the queue, and the one way to read it. Whoever can write to Redis can put anything there, and it becomes
- * keys of the lake and labels of metrics: so it is read like any input. What breaks the rules is dropped, in the failed set
- * too: a job that stayed would keep the vessel-day whose id it has from being queued.
+ * The shape of a vessel-day in the queue, and the only way to read it. Anyone who can write to Redis can put anything there,
+ * and it becomes keys of the lake and labels of metrics: so it is validated like any input. Invalid entries are removed, from
+ * the failed set too: an entry that stayed would prevent the vessel-day with its id from being queued.
  */
 
 import type { JobType, Queue } from 'bullmq';
@@ -17,7 +17,7 @@ export type QueuedKind = (typeof QUEUED_KINDS)[number];
 /** Jobs of priority 0 run before all others. */
 export const PRIORITY: Readonly<Record<QueuedKind, number>> = { nightly: 0, reconcile: 50, backfill: 100 };
 
-/** What goes into the queue of a vessel-day, with neither failures nor attempts of before. */
+/** A vessel-day as it is queued, without earlier failures and attempts. */
 export function newQueuedDay(
   { job, vessel, date }: VesselDay,
   kind: QueuedKind,
@@ -32,7 +32,7 @@ export function newQueuedDay(
   };
 }
 
-/** Most bytes of a vessel-day in the queue: a failure has the longest text. */
+/** Maximum bytes of a vessel-day in the queue: the text of a failure is the longest. */
 const MAX_QUEUED_BYTES = 64 << 10;
 
 const CODE = /^[a-z0-9-]{1,60}$/;
@@ -51,7 +51,7 @@ const QUEUED_DAY = z.object({
   unlisted: flag,
   /** How often it was handed back because readings and counts disagreed. */
   disagreements: z.int().min(0).max(1_000).optional(),
-  /** In the failed set: the failure may have passed by the next firing of the schedule. */
+  /** In the failed set: the failure may be temporary, and the next firing of the schedule retries it. */
   mayPass: flag,
   /** In the failed set: why; BullMQ itself keeps a text only. */
   failure: z
@@ -61,10 +61,10 @@ const QUEUED_DAY = z.object({
 
 export type QueuedDay = Readonly<z.infer<typeof QUEUED_DAY>>;
 
-/** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
+/** A vessel-day of the queue, or why it is invalid: what was found, and what was expected. */
 type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };
 
-/** `id`: under which it stands in the queue. */
+/** `id`: its id in the queue. */
 export function readQueuedDay(id: string | undefined, data: unknown): ReadDay {
   const parsed = QUEUED_DAY.safeParse(data, { reportInput: true });
   if (!parsed.success) {
@@ -79,7 +79,7 @@ export function readQueuedDay(id: string | undefined, data: unknown): ReadDay {
   return { day: parsed.data };
 }
 
-/** The same of the text in Redis; null: there is none, or too much of it. */
+/** The same from the text in Redis; null: there is none, or it is too long. */
 function parseQueuedDay(id: string, text: string | null): ReadDay {
   if (text === null) return { fault: `its data: got none, or more than ${MAX_QUEUED_BYTES} bytes` };
   try {
@@ -89,11 +89,11 @@ function parseQueuedDay(id: string, text: string | null): ReadDay {
   }
 }
 
-/** Said of what is no vessel-day, in the log. */
+/** The log line about an invalid entry. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
 
 const FIELDS = ['data', 'failedReason'] as const;
-/** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory that reading takes. */
+/** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory for reading. */
 const CHUNK = 500;
 
 interface ReadJob {
@@ -102,11 +102,11 @@ interface ReadJob {
   readonly failedReason: string;
 }
 
-/** Drops what is no vessel-day, but for `facts`. All throw what Redis throws. */
+/** All functions but `facts` remove invalid entries. All throw what Redis throws. */
 export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
   return { inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)), ofIds, facts };
 
-  /** One vessel-day in the queue, for people; undefined where it is not there. */
+  /** One vessel-day in the queue, to show; undefined if it is not there. */
   async function facts(id: string) {
     const key = bull.toKey(id);
     const [[found], isThere] = await Promise.all([readTexts([id]), redis.exists(key)]);
@@ -116,7 +116,7 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
     return {
       /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
       state,
-      /** Null where what stands there is no vessel-day. */
+      /** Null if the entry is invalid. */
       day: read.fault === undefined ? read.day : null,
       attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
       /** Why BullMQ has failed it, uncleaned; '' where it has not. */
@@ -136,14 +136,14 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
     return jobs;
   }
 
-  /** Data and reasons, as far as they are there and not too long. */
+  /** Data and reasons of jobs, unless they are missing or too long. */
   async function readTexts(ids: readonly string[]) {
     const sizes = await ask((pipeline) => {
       for (const id of ids) for (const field of FIELDS) pipeline.hstrlen(bull.toKey(id), field);
     });
     const isBounded = (index: number) => Number(sizes[index] ?? 0) <= MAX_QUEUED_BYTES;
     const texts = await ask((pipeline) => {
-      // A field that no job has, where it is too long: so the answers keep their places.
+      // If it is too long, a field that no job has is read instead, so that the replies keep their positions.
       for (const [n, id] of ids.entries())
         for (const [m, field] of FIELDS.entries())
           pipeline.hget(bull.toKey(id), isBounded(n * FIELDS.length + m) ? field : '');
@@ -154,7 +154,7 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
     });
   }
 
-  /** The answers of a pipeline, null where a command failed: what stands in Redis may be of any type. */
+  /** The replies of a pipeline, null where a command failed: a key in Redis may be of any type. */
   async function ask(fill: (pipeline: ChainableCommander) => void): Promise<unknown[]> {
     const pipeline = redis.pipeline();
     fill(pipeline);
@@ -164,9 +164,9 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
   async function drop(id: string, fault: string): Promise<void> {
     const fields = { queueJob: shortName(id), fault };
     try {
-      // Taken out meanwhile.
+      // It was removed meanwhile.
       if ((await redis.exists(bull.toKey(id))) === 0) return;
-      // One that is being worked on is its worker's to drop.
+      // If it is active, its worker removes it.
       if ((await bull.remove(id)) === 1) log.error(fields, NOT_A_DAY);
     } catch (error) {
       log.error({ ...fields, error: messageOf(error) }, `${NOT_A_DAY}, which failed: remove it by hand`);
@@ -174,7 +174,7 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
   }
 }
 
-/** Vessel-days by kind and state; what was not looked at, or is of no kind of ours, is `other`. */
+/** Vessel-days by kind and state; `other` are those that were not read, or are of no kind of ours. */
 export interface KindCount {
   readonly kind: string;
   readonly waiting: number;
@@ -182,9 +182,9 @@ export interface KindCount {
   readonly failed: number;
 }
 
-/** Looked at in each of the two states whose vessel-days do not stand by kind. */
+/** Maximum that is read in each of the two states that are not ordered by kind. */
 export const KINDS_COUNTED_AT_MOST = 1_000;
-/** A priority's place among the scores, as BullMQ makes them. */
+/** The score of a priority, as BullMQ computes it. */
 const SCORES = 2 ** 32;
 
 /** KEYS: wait, prioritized, delayed, failed. Of each kind: [waiting, delayed, failed], then all of each. */
@@ -218,9 +218,9 @@ rows[#rows + 1] = all
 return rows`;
 
 /**
- * How many vessel-days of each kind stand in the queue, in one round trip and without reading it: those that wait are told
- * apart by where they stand, and of those that are delayed or have failed a bounded number is looked at. `redis`: a
- * connection that fails while Redis is away. Throws what Redis throws.
+ * How many vessel-days of each kind are in the queue, in one round trip and without reading all of it: waiting ones are
+ * distinguished by list and score, and of delayed and failed ones a bounded number is read. `redis`: a connection whose
+ * commands fail while Redis is unreachable. Throws what Redis throws.
  */
 export async function countKinds(redis: Pick<Redis, 'eval'>, queue: Queue): Promise<readonly KindCount[]> {
   const keys = ['wait', 'prioritized', 'delayed', 'failed'].map((end) => queue.toKey(end));

@@ -1,4 +1,4 @@
-/** What becomes of a vessel-day's job when its try has failed: the table of the fleet, and BullMQ's side of it. */
+/** What becomes of a vessel-day's job when its attempt has failed: the table of consequences, and BullMQ's side of it. */
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import {
   CancelledError,
@@ -15,14 +15,14 @@ import {
 import type { Clock } from '../../core/model/index.ts';
 import type { QueuedDay } from './queued-day.ts';
 
-/** What is used of BullMQ's job. */
+/** The part of BullMQ's job that is used. */
 export type BullJob = Pick<
   Job<QueuedDay>,
   | ('id' | 'data' | 'timestamp' | 'attemptsMade' | 'attemptsStarted' | 'stalledCounter')
   | ('moveToWait' | 'moveToDelayed' | 'extendLock' | 'updateData' | 'remove')
 >;
 
-/** Code of a vessel-day that too many workers died with. */
+/** Code of a vessel-day with which too many workers died. */
 export const WORKERS_DIED = 'workers-died';
 
 interface SettleOptions {
@@ -36,7 +36,7 @@ interface SettleOptions {
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
 
-/** Moves the job where its error sends it; always throws: so BullMQ is told. `signal`: of its try. */
+/** Moves the job where its error sends it. It always throws, which is how BullMQ learns of it. `signal`: that of the attempt. */
 export async function settleJob(
   { clock, timings, onFault, onTrouble }: SettleOptions,
   job: BullJob,
@@ -44,7 +44,7 @@ export async function settleJob(
   error: unknown,
   signal: AbortSignal,
 ): Promise<never> {
-  // Nobody's job any more, or somebody else's: its state is not ours to change.
+  // The job belongs to another worker or to none, so its state must not be changed here.
   if (signal.reason instanceof LockLostError) throw new WaitingError();
   const consequence = await settledAs();
   onTrouble(job.data, error, consequence.kind);
@@ -82,14 +82,14 @@ export async function settleJob(
     throw new DelayedError();
   }
 
-  /** Into the failed set, with code and message as data; the board shows both as one text. */
+  /** Moves the job into the failed set, with code and message as data; BullMQ's tools show both as one text. */
   async function fail(more: Partial<QueuedDay>): Promise<never> {
     const failure = { code: codeOf(error), message: messageOf(error) };
     await updateOwn({ ...more, failure });
     throw new UnrecoverableError(`${failure.code}: ${failure.message}`);
   }
 
-  /** BullMQ writes a job's data whoever has its lock: whoever has lost it must not write. */
+  /** BullMQ writes a job's data without checking the lock: a worker that has lost the lock must not write. */
   async function updateOwn(changes: Partial<QueuedDay>): Promise<void> {
     if ((await job.extendLock(token, timings.lockMs)) === 0) throw new WaitingError();
     await job.updateData({ ...job.data, ...changes });
@@ -121,10 +121,10 @@ export const MAX_WAIT_MS = 7_200_000;
 
 const LIMITED_DELAY_MS = 300_000;
 const MAX_LIMITED_DELAY_MS = 3_600_000;
-/** The service's clock may be set right meanwhile. */
+/** The service's clock may be corrected meanwhile. */
 const MIN_NOT_DUE_DELAY_MS = 60_000;
 const MAX_NOT_DUE_DELAY_MS = 3_600_000;
-/** A live owner says so every 15 s, and a dead one's claim is stale after 60 s; to look costs two requests to the store. */
+/** A live owner sends a heartbeat every 15 s, and a dead one's claim is stale after 60 s; a check costs two requests to the store. */
 const FENCED_DELAY_MS = 10_000;
 
 export function consequenceOf(error: unknown): Consequence {
@@ -141,7 +141,7 @@ export function consequenceOf(error: unknown): Consequence {
   }
   if (stopsAll(error)) return { kind: 'hold' };
   if (error instanceof VesselExportError && error.code === 'counts-disagree') return { kind: 'count-again' };
-  // A defect of ours may be that of a single process.
+  // A defect of ours may affect only one process.
   if (mayPass(error) || !(error instanceof VesselExportError)) return { kind: 'retry' };
   return { kind: 'fail' };
 }

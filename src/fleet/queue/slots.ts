@@ -1,20 +1,20 @@
 /**
- * How many vessel-days of a worker are at work at once, and how many jobs it holds for that. Who only waits for a commit
- * that others join gives its slot to the next one, which must be at hand, for those that wait end together: so a worker
- * holds as many jobs more as lately waited at once, twice over; where none waits, none.
+ * How many vessel-days a worker exports at once, and how many jobs it takes for that. A vessel-day that only waits for a
+ * shared commit gives its slot to the next one, which must be at hand, because those that wait end together. So a worker takes
+ * twice as many extra jobs as waited at once lately; if none waits, it takes no extra job.
  */
 import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock } from '../../core/model/index.ts';
 
-/** Jobs beyond the slots: each is one that another worker does not have. */
+/** Maximum of extra jobs beyond the slots: other workers cannot take those. */
 const MAX_MORE_JOBS = 96;
-/** How long ago `lately` is, at the least. */
+/** The shortest time that `lately` means. */
 const WINDOW_MS = 2_000;
 
 export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number) => void) {
   const line = createWaitingLine();
   let [free, outside, jobs] = [slots, 0, slots];
-  /** Most that waited at once, in this window and the one before. */
+  /** The most that waited at once, in this window and the one before. */
   let [most, mostBefore, windowMs] = [0, 0, clock.monotonicMs()];
 
   function look(): void {
@@ -34,7 +34,7 @@ export function createSlots(slots: number, clock: Clock, holdJobs: (jobs: number
   }
 
   return {
-    /** Perform `work` in a slot of its own, once there is one. `leave`: it only waits from now on. */
+    /** Run `work` in a slot, once one is free. `leave`: gives the slot back, because `work` only waits from now on. */
     async within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T> {
       if (free === 0) await line.join(signal);
       else free--;

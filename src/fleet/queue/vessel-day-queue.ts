@@ -1,7 +1,7 @@
 /**
- * The queue of vessel-days in Redis. It holds no truth: one that was lost is filled again from the ledger. A vessel-day is
- * at most once in it, by the job's id. One that failed stays in the failed set (dead letter) with its reason, and is not
- * queued again before it is taken out of there.
+ * The queue of vessel-days in Redis. It holds no truth: after a loss it is filled again from the ledger. A vessel-day is at
+ * most once in it, by the job's id. A failed one stays in the failed set (dead letter) with its reason, and is not queued
+ * again before it is removed from there.
  */
 import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
@@ -28,7 +28,7 @@ export interface DeadLetter {
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
-/** Others are of jobs that are about to leave. */
+/** Jobs in other states are about to leave the queue. */
 const FOUND_STATES = ['waiting', 'delayed', 'active', 'failed'] as const;
 
 const CHUNK = 1_000;
@@ -44,13 +44,13 @@ export interface QueueNames {
 }
 
 export type BullVesselDays = ReturnType<typeof openVesselDayQueue>;
-/** The port behind which BullMQ stands: all that plans, works, looks or acts goes through it. */
+/** The port that hides BullMQ: planning, workers, the page and commands use only this. */
 export type VesselDayQueue = Omit<BullVesselDays, 'bull'>;
 
 interface QueueOptions {
   /** Its commands wait while Redis is away. */
   readonly redis: Redis;
-  /** Its commands reject at once while Redis is away: for those who look or act. Left out: `redis`. */
+  /** Its commands reject at once while Redis is unreachable: for the page and commands. Default: `redis`. */
   readonly client?: Redis;
   readonly prefix: string;
   readonly log?: Log;
@@ -68,7 +68,7 @@ export function openVesselDayQueue(options: QueueOptions) {
   // Connection faults are the connection's to report; without a listener they would end the process.
   bull.on('error', () => {});
 
-  /** The days for which a command answers something else than 0 or nothing. */
+  /** The days for which the reply of a command is neither 0 nor null. */
   async function filter(
     days: readonly VesselDay[],
     ask: (pipeline: ChainableCommander, id: string) => unknown,
@@ -96,11 +96,11 @@ export function openVesselDayQueue(options: QueueOptions) {
       startVesselDayWorker({ redis, prefix, tracing, ...more }),
     countKinds: () => countKinds(client, bull),
     facts: (day: VesselDay) => read.facts(formatVesselDay(day)),
-    /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
+    /** Those of the days that are in the queue, in any state, as `formatVesselDay` writes them. */
     known: (days: readonly VesselDay[]) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
     failed: (days: readonly VesselDay[]) =>
       filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
-    /** The ids in the queue, of each state at most so many. Costs by the queue's length, `known` by what is asked. */
+    /** The ids in the queue, at most so many of each state. The cost grows with the queue; that of `known` with the days given. */
     async names(mostOfEach: number): Promise<QueueNames> {
       const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
       const [queued, failed] = await Promise.all([
@@ -109,7 +109,7 @@ export function openVesselDayQueue(options: QueueOptions) {
       ]);
       return { queued, failed };
     },
-    /** Undefined where it is not in the queue. `waiting`: its turn comes; `delayed`: it waits for a time. */
+    /** Undefined if it is not in the queue. `delayed`: it waits until a time. */
     async find(day: VesselDay) {
       const id = formatVesselDay(day);
       const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
@@ -117,7 +117,7 @@ export function openVesselDayQueue(options: QueueOptions) {
       const state = FOUND_STATES.find((one) => one === (word === 'prioritized' ? 'waiting' : word));
       return job && state && { queued: job.day, state };
     },
-    /** Add vessel-days; one that is there already stays as it is. */
+    /** Add vessel-days; those that are there already stay as they are. */
     async add(days: readonly QueuedDay[]): Promise<void> {
       for (let at = 0; at < days.length; at += CHUNK) {
         const chunk = days.slice(at, at + CHUNK);
@@ -135,14 +135,14 @@ export function openVesselDayQueue(options: QueueOptions) {
       const failed = await read.inStates(['failed']);
       return failed.map(({ day: queued, failedReason }) => {
         const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
-        // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
+        // BullMQ itself fails a job whose workers died too often: that says nothing about the vessel-day.
         const failure = ours ?? { code: 'unknown', message: cleanMessage(failedReason) };
         return { day: { job, vessel, date }, queued, ...failure, mayPass };
       });
     },
-    /** Take a vessel-day out, unless it is being worked on; false then. */
+    /** Remove a vessel-day; false if it is active. */
     remove: async (day: VesselDay) => (await bull.remove(formatVesselDay(day))) === 1,
-    /** Take out those that wait and match; resolves to how many. */
+    /** Remove those that wait and match; resolves to how many. */
     async withdraw(matches: (day: QueuedDay) => boolean): Promise<number> {
       let withdrawn = 0;
       for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
@@ -166,7 +166,7 @@ export function openVesselDayQueue(options: QueueOptions) {
   };
 }
 
-/** `trace`: what goes with it, for whoever takes it. */
+/** `trace`: trace context for the worker that takes it. */
 function toJob(data: QueuedDay, trace?: string) {
   const priority = PRIORITY[data.kind];
   return {

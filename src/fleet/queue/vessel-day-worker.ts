@@ -1,6 +1,6 @@
 /**
- * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into what becomes
- * of the job. BullMQ's defaults that would bite are set here:
+ * The queue's side of a worker: takes vessel-days from BullMQ, exports a limited number at once, and maps errors to
+ * consequences for the job. BullMQ's defaults that would cause faults are changed here:
  *
  *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
  *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves
@@ -27,12 +27,12 @@ import {
 } from './settle-job.ts';
 import { createSlots } from './slots.ts';
 
-/** Times that tests shorten. */
+/** Durations that tests shorten. */
 export type WorkerTimings = Readonly<typeof WORKER_TIMINGS>;
 const WORKER_TIMINGS = {
-  /** A job whose lock was not renewed for so long belongs to nobody any more. */
+  /** A job whose lock was not renewed for so long belongs to no worker any more. */
   lockMs: 30_000,
-  /** Between looks for such jobs. */
+  /** Interval of checks for such jobs. */
   stalledCheckMs: 30_000,
   countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS as readonly number[],
   backoffMs,
@@ -41,14 +41,14 @@ const WORKER_TIMINGS = {
   stopMs: 20_000,
 };
 
-/** BullMQ would fail a job by itself, with neither a code nor a note. */
+/** BullMQ would fail a job by itself, without a code and a note. */
 const MAX_STALLED_COUNT = 1_000_000;
-/** How often a vessel-day whose worker died is handed on; the last one has nothing beside it. */
+/** How often a vessel-day whose worker died is given to another one; the last time it runs exclusively. */
 const MAX_HANDED_ON = 2;
-/** For who comes while a vessel-day runs exclusively. */
+/** Delay of jobs that arrive while a vessel-day runs exclusively. */
 const EXCLUSIVE_DELAY_MS = 10_000;
 
-/** What is used of BullMQ's worker. */
+/** The part of BullMQ's worker that is used. */
 export type ProcessJob = (job: BullJob, token?: string) => Promise<void>;
 export type BullWorkerOptions = ReturnType<typeof bullWorkerOptions>;
 export interface BullWorker extends Pick<Worker, 'closing' | 'concurrency' | 'pause' | 'resume' | 'close'> {
@@ -81,7 +81,7 @@ export interface WorkerOptions {
     giveUp: VesselExportError | undefined,
     onWaiting: () => void,
   ) => Promise<void>;
-  /** Told of a fault that every vessel-day may meet. True: the queue is on hold. False: it is this one's own. */
+  /** Called with a fault that may affect every vessel-day. True: the queue is on hold. False: it affects only this one. */
   readonly onFault: (error: VesselExportError) => Promise<boolean>;
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
@@ -94,7 +94,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
-  /** One that two workers have died with is under way, or waits until nothing else is: no other may begin. */
+  /** A vessel-day with which two workers have died runs exclusively, or waits for that: no other may begin. */
   let isExclusive = false;
   const untilOneEnds = createWaitingLine();
   let isPaused = false;
@@ -108,9 +108,9 @@ export function startVesselDayWorker(options: WorkerOptions) {
       dropped.add(job);
       return;
     }
-    // From here on nothing of it is used that was not read.
+    // From here on only validated data are used.
     job.data = read.day;
-    // Who waits for work is given what was just handed back, once more, until its connection is closed.
+    // A worker that waits for work gets back what it has just handed back, until its connection is closed.
     if (isStopping) {
       await job.moveToWait(token!);
       throw new WaitingError();
@@ -140,7 +140,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
     if (!isPaused && !isExclusive && worker.closing === undefined) await worker.resume();
   }
 
-  /** As often as a worker may die of it. */
+  /** It counts up to the number of workers that may die with it. */
   async function performHandedOn(job: BullJob, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
     if (died === MAX_HANDED_ON) await performAlone(job, signal);
@@ -149,8 +149,8 @@ export function startVesselDayWorker(options: WorkerOptions) {
   }
 
   /**
-   * Others end first, and none begins meanwhile: it is either what its workers died of, and then takes no other with it,
-   * or was only there, and then its worker lives.
+   * The others end first, and none begins meanwhile. If this vessel-day is what its workers died of, it takes no other with
+   * it; if not, its worker survives.
    */
   async function performAlone(job: BullJob, signal: AbortSignal): Promise<void> {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
@@ -172,7 +172,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
     worker.concurrency = jobs;
   });
   worker.on('completed', (job) => {
-    // What it says of itself may keep it in Redis.
+    // Its options may make BullMQ keep it in Redis.
     if (dropped.has(job)) job.remove().catch(() => {});
   });
   worker.on('lockRenewalFailed', (ids: string[]) => {

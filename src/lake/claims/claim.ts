@@ -11,7 +11,6 @@
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
 import type {
-  Checkpoint,
   ClaimFile,
   Clock,
   Log,
@@ -31,10 +30,9 @@ import { type Detail, findDetail, findReceipt, readReceipt } from '../ledger/led
 import type { JobTable } from '../publish/job-table.ts';
 import { abortUploads } from '../publish/parts.ts';
 import { CLAIM_FILE, readFile } from '../shapes.ts';
+import { claimBytes, type OwnClaimFile } from './claim-file.ts';
 
 const HEARTBEAT_MS = 15_000;
-
-export type OwnClaimFile = Omit<ClaimFile, 'checkpoint'> & { readonly checkpoint: OpenCheckpoint | null };
 
 export interface ListedClaim {
   readonly key: string;
@@ -311,19 +309,4 @@ export class Claim {
     this.#stopped.abort(NO_LONGER);
     await this.#writes;
   }
-}
-
-function claimBytes({ checkpoint, ...rest }: OwnClaimFile): Uint8Array {
-  const rowGroups = checkpoint?.rowGroups.map(({ tail, ...group }) => {
-    return { ...group, footer: Buffer.from(tail).toString('base64') };
-  });
-  return jsonBytes({ checkpoint: checkpoint && { ...checkpoint, rowGroups }, ...rest });
-}
-
-/** A checkpoint that was read from a claim's file, to go on with. */
-export function openCheckpoint({ rowGroups, ...progress }: Checkpoint): OpenCheckpoint {
-  const open = ({ footer, ...group }: Checkpoint['rowGroups'][number]) => {
-    return { ...group, tail: Buffer.from(footer, 'base64') };
-  };
-  return { ...progress, rowGroups: rowGroups.map(open) };
 }

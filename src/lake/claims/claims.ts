@@ -10,7 +10,8 @@ import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, claimPrefix, keyPrefix, noteKey, parseClaimKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { CLAIM_FILE, parseFile } from '../shapes.ts';
-import { Claim, type ClaimPorts, isEnded, type ListedClaim, type OwnClaimFile } from './claim.ts';
+import { Claim, type ClaimPorts, isEnded, type ListedClaim } from './claim.ts';
+import type { OwnClaimFile } from './claim-file.ts';
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */
 const CLAIM_STALE_MS = 60_000;

@@ -14,7 +14,7 @@ import { formatVesselDay } from '../../core/model/index.ts';
 import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
 import type { TableContent } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
+import { createDigestReader, statisticsDigest } from '../table/statistics.ts';
 import { prepareTable, type Table } from '../table/table.ts';
 import { expectVersion } from './table-files.ts';
 
@@ -65,12 +65,12 @@ export class JobTable {
   /** When the log was last known to be as `table` has it, or nearly. */
   #seenMs: number;
   #tidying: Promise<void> = Promise.resolve();
-  /** What the log says of the rows of each file, as of a version: read once somebody asks. */
-  #digests: Promise<{ readonly version: number; readonly of: ReadonlyMap<string, string> }> | undefined;
+  readonly #digestOf: ReturnType<typeof createDigestReader>;
 
   constructor(ports: JobTablePorts) {
     this.#ports = ports;
     this.#seenMs = ports.clock.monotonicMs();
+    this.#digestOf = createDigestReader(ports.table);
   }
 
   /** A version that there is: what is committed from now on has a higher one. */
@@ -119,24 +119,8 @@ export class JobTable {
     const [found, ...others] = table.filesOf(day.vessel, day.date);
     const isSame = `${prefix}${found?.path}` === file.key && found?.sizeBytes === file.sizeBytes;
     if (!isSame || others.length > 0) return false;
-    this.#digests ??= this.#readDigests();
     // Statistics that cannot be read are no reason to keep a file, nor not to publish.
-    let known = await unlessDamaged(this.#digests);
-    if (known && found.addedIn > known.version) {
-      this.#digests = this.#readDigests();
-      known = await unlessDamaged(this.#digests);
-    }
-    return known?.of.get(found.path) === statisticsDigest(file.stats);
-  }
-
-  #readDigests() {
-    const { version } = this;
-    const of = new Map<string, string>();
-    const reading = readStatisticsDigests(this.#ports.table, of).then(() => ({ version, of }));
-    reading.catch(() => {
-      this.#digests = undefined;
-    });
-    return reading;
+    return (await unlessDamaged(this.#digestOf(found))) === statisticsDigest(file.stats);
   }
 
   /**

@@ -125,3 +125,22 @@ export async function readStatisticsDigests(
     if (vessel && date && isWanted({ vessel, date })) digests.set(path, statisticsDigest(stats));
   }
 }
+
+/** Digests of files of a view, all of them read when one is asked for, and again for a file that is newer than those. */
+export function createDigestReader(view: Pick<TableView, 'files' | 'version'>) {
+  let known: Promise<{ readonly version: number; readonly of: ReadonlyMap<string, string> }> | undefined;
+  const readAll = async (version: number) => {
+    const of = new Map<string, string>();
+    await readStatisticsDigests(view, of);
+    return { version, of };
+  };
+  return async ({ path, addedIn }: { readonly path: string; readonly addedIn: number }) => {
+    if (known === undefined || addedIn > (await known).version) {
+      known = readAll(view.version);
+      known.catch(() => {
+        known = undefined;
+      });
+    }
+    return (await known).of.get(path);
+  };
+}

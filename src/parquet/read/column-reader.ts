@@ -3,9 +3,10 @@
  * the dictionary; bytes are bounded, for all columns together, before they are decompressed.
  */
 import { crc32 } from 'node:zlib';
-import { Encodings, PageTypes } from 'hyparquet/src/constants.js';
+import { PageTypes } from 'hyparquet/src/constants.js';
 import { assertCodec, decompress } from './decompress.ts';
 import { PageFault, readRuns } from './page-encodings.ts';
+import { type PageHeader, RLE, readPageHeader } from './page-header.ts';
 import type { DictionaryEntries, TextSpans } from './page-values.ts';
 import { dictionaryEntries, isOfDictionary, readTexts, readWords, wrongEncoding } from './page-values.ts';
 import { badParquet, damagedPage, parquetTooLarge } from './parquet-faults.ts';
@@ -22,7 +23,6 @@ const MAX_PAGE_ROWS = 1 << 20;
 /** What an entry of a dictionary takes beside its bytes: where they are, and what is known of it. */
 const ENTRY_BYTES = 16;
 const UNCOMPRESSED = 'bytes uncompressed up to there';
-const RLE = Encodings.indexOf('RLE');
 
 interface PageBudget {
   pages: number;
@@ -50,33 +50,6 @@ const NO_TEXTS: TextSpans = { bytes: new Uint8Array(0), starts: NO_WORDS, ends: 
 const NO_PAGE: ColumnPage = {
   ...{ rows: 0, present: NO_WORDS, words: NO_WORDS, texts: NO_TEXTS, entries: undefined },
 };
-
-/** What stands before a page; what it does not say is -1. */
-const NO_HEADER = {
-  ...{ type: -1, size: -1, compressedSize: -1, values: -1, encoding: -1, levelEncoding: RLE },
-  /** Version 2: bytes of levels, which are not compressed. */
-  ...{ definitionBytes: 0, repetitionBytes: 0, isCompressed: true },
-  /** CRC-32 of the page as it stands behind its header, signed; NaN where the writer gave none. */
-  crc: Number.NaN,
-};
-type PageHeader = typeof NO_HEADER;
-
-function readPageHeader(reader: ThriftReader): PageHeader {
-  const header = { ...NO_HEADER };
-  reader.numbers(header, { 1: 'type', 2: 'size', 3: 'compressedSize', 4: 'crc' }, (id) => {
-    if (id === 5) reader.numbers(header, { 1: 'values', 2: 'encoding', 3: 'levelEncoding' });
-    else if (id === 7) reader.numbers(header, { 1: 'values', 2: 'encoding' });
-    else if (id === 8) {
-      const names = { 1: 'values', 4: 'encoding', 5: 'definitionBytes', 6: 'repetitionBytes' } as const;
-      reader.numbers(header, names, (field, type) => {
-        if (field === 7) header.isCompressed = reader.bool(type);
-        return field === 7;
-      });
-    } else return false;
-    return true;
-  });
-  return header;
-}
 
 export class ColumnReader {
   readonly column: ParquetColumn;

@@ -18,29 +18,38 @@ const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
 /** What of a lake can be asked: jobs with objects, jobs that were never published, and jobs with receipts. */
 export type LakeSources = Awaited<ReturnType<typeof findSources>>;
 
-/** One job per dataset: the named one (`named` is part of `jobs`), the only one, or its namesake. Throws ConfigError `usage` where none decides. */
+/** One job per dataset: the named one (`named` is part of `jobs`), the only one, the only one with objects, or its namesake. Throws ConfigError `usage` where none decides. */
 export async function findSources(
   store: Pick<ObjectStore, 'list'>,
   jobs: readonly Job[],
   named: readonly Job[],
 ) {
-  const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named));
-  const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name), '.parquet')));
+  const found = await Promise.all(jobs.map(({ name }) => hasAny(store, objectPrefix(name), '.parquet')));
+  const full = new Set(jobs.filter((_, index) => found[index]));
+  const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named, full));
   const receipts = await Promise.all(
     jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name), '.json')),
   );
   const relations = relationNames(chosen.map(({ name }) => name));
   const sources = chosen.map((job) => sourceOf(job, relations.get(job.name)!));
   return {
-    sources: sources.filter((_, index) => found[index]),
-    emptySources: sources.filter((_, index) => !found[index]),
+    sources: sources.filter((_, index) => full.has(chosen[index]!)),
+    emptySources: sources.filter((_, index) => !full.has(chosen[index]!)),
     receiptJobs: jobs.filter((_, index) => receipts[index]).map(({ name }) => name),
   };
 }
 
-function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): Job[] {
+function choose(
+  dataset: Dataset,
+  jobs: readonly Job[],
+  named: readonly Job[],
+  full: ReadonlySet<Job>,
+): Job[] {
   const own = named.filter((job) => job.dataset === dataset);
-  const candidates = own.length > 0 ? own : jobs.filter((job) => job.dataset === dataset);
+  const all = own.length > 0 ? own : jobs.filter((job) => job.dataset === dataset);
+  // A job that the lake has never seen does not stand in for one that it has.
+  const withObjects = all.filter((job) => full.has(job));
+  const candidates = withObjects.length > 0 ? withObjects : all;
   if (candidates.length < 2) return candidates;
   const namesake = candidates.find(({ name }) => name === dataset);
   if (own.length === 0 && namesake !== undefined) return [namesake];

@@ -56,9 +56,9 @@ export interface ServiceConfig {
 }
 
 export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
-  const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
+  const read = readEnvironment(env, new Set(), envFile).settings;
   const { settings, current } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
-  const { jobs, faults: jobFaults } = jobsIn(JOBS_DIR);
+  const { jobs, faults: jobFaults } = jobsIn(read);
   return { settings, current, jobs, jobFaults: cleanFaults(jobFaults) };
 }
 
@@ -69,7 +69,7 @@ function load(
   envFile: EnvFile | undefined,
 ): Config {
   const { settings, origins, faults } = readEnvironment(env, mayBeMissing, envFile);
-  const jobs = definitions === undefined ? jobsIn(settings.JOBS_DIR) : defineJobs(definitions);
+  const jobs = definitions === undefined ? jobsIn(settings) : defineJobs(definitions);
   const all = cleanFaults([...faults, ...jobs.faults]);
   if (all.length > 0) {
     const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
@@ -108,13 +108,15 @@ function cleanFaults(faults: readonly string[]): string[] {
   return faults.map((fault) => cleanMessage(fault));
 }
 
-function jobsIn(folder: string | undefined): ReadJobs {
-  return folder === undefined ? { jobs: [], faults: [] } : readJobs(folder);
+function jobsIn({ JOBS_DIR: folder, JOBS_EXCLUDED: excluded }: Partial<Settings>): ReadJobs {
+  return folder === undefined ? { jobs: [], faults: [] } : readJobs(folder, excluded);
 }
 
 /** The jobs with these names, all when none is named. Throws ConfigError for a name that does not exist. */
 export function pickJobs({ jobs, settings }: LakeConfig, names: readonly string[]): Job[] {
-  return jobsNamed(jobs, names, `in ${settings.JOBS_DIR}`);
+  const { JOBS_DIR, JOBS_EXCLUDED: excluded = [] } = settings;
+  const left = excluded.length === 0 ? '' : ` without those of JOBS_EXCLUDED (${excluded.join(', ')})`;
+  return jobsNamed(jobs, names, `in ${JOBS_DIR}${left}`);
 }
 
 /** Settings and jobs as far as they can be read, with every fault, for those who go on in spite of it. */
@@ -128,7 +130,7 @@ export interface SurveyedConfig {
 
 export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
   const { settings, faults } = readEnvironment(env, new Set(), envFile);
-  const jobs = jobsIn(settings.JOBS_DIR);
+  const jobs = jobsIn(settings);
   const misspelt = misspelledVariables(env).map(
     ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
   );

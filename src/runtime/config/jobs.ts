@@ -15,11 +15,12 @@ export interface ReadJobs {
   readonly faults: readonly string[];
 }
 
-export function readJobs(folder: string): ReadJobs {
+/** The jobs of a folder; the files of `excluded` ones are not read. */
+export function readJobs(folder: string, excluded: readonly string[] = []): ReadJobs {
   let names: string[];
   try {
     names = readdirSync(folder)
-      .filter((name) => /\.ya?ml$/.test(name))
+      .filter((name) => /\.ya?ml$/.test(name) && !excluded.includes(name.replace(/\.ya?ml$/, '')))
       .sort();
   } catch (error) {
     return { jobs: [], faults: [`JOBS_DIR: cannot read '${folder}': ${messageOf(error)}`] };

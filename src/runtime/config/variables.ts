@@ -191,6 +191,10 @@ const TABLE = {
     'run of an orchestrator that started this process, as the parent of its runs',
   ),
   JOBS_DIR: v.preset(v.kind('a folder with *.yaml files', FOLDER), 'jobs', 'folder of the job files'),
+  JOBS_EXCLUDED: v.optional(
+    v.groupNames('none'),
+    'jobs of JOBS_DIR that are ignored, as if their files were not there',
+  ),
   TEMP_DIR: v.preset(
     v.kind('a folder that can be written to', FOLDER),
     () => tmpdir(),

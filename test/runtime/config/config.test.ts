@@ -42,6 +42,17 @@ function faultsOf(act: () => unknown): string {
   throw new Error('no fault was reported');
 }
 
+test('a job of JOBS_EXCLUDED is not there, whatever its file says, and its name says why', async () => {
+  await using folder = await newTempFolder();
+  const files = { 'measurements.yaml': JOB, 'mine.yaml': JOB, 'broken.yaml': ':' };
+  const env = environment({ JOBS_EXCLUDED: 'measurements, broken' }, writeJobs(folder.path, files));
+  const config = loadConfig(env);
+  expect(config.jobs.map(({ name }) => name)).toEqual(['mine']);
+  expect(faultsOf(() => pickJobs(config, ['measurements']))).toMatch(
+    /no job 'measurements' in .*jobs without those of JOBS_EXCLUDED \(measurements, broken\); there are: mine/,
+  );
+});
+
 test('a valid environment gives settings with defaults and origins', async () => {
   await using folder = await newTempFolder();
   const dir = folder.path;
