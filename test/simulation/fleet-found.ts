@@ -37,4 +37,14 @@ export const FOUND_IN_FLEETS: readonly FoundInFleet[] = [
       ],
     },
   },
+  {
+    what: 'a scheduler with a clock nine days behind ended a backfill of which nothing was due yet by it (seed 203)',
+    history: {
+      ...{ ...BASE, seed: 203 },
+      processes: [process('scheduler-0', 'scheduler', 0, -9 * 86_400_000), process('worker-0', 'worker', 0)],
+      people: [
+        { kind: 'backfill', atMs: 3_600_000, vessel: 'IMO9321483', date: '2026-01-05', allowShrink: false },
+      ],
+    },
+  },
 ];

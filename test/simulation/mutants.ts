@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a backfill ends while its vessel-days wait',
     file: 'fleet/backfills.ts',
-    find: 'const finished = left === 0 && waiting === 0;',
+    find: 'const finished = left === 0 && waiting === 0 && !isBehind;',
     put: 'const finished = left === 0;',
     only: 'fleet',
   },
@@ -186,6 +186,20 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'fleet/hold-watch.ts',
     find: 'if (ownFault !== undefined) await options.resume();\n    ownFault = undefined;\n    if (!(await hold.lift())) return;',
     put: 'ownFault = undefined;\n    if (!(await hold.lift())) return;',
+    only: 'fleet',
+  },
+  {
+    name: 'of two that tell each writes over what the other was about to',
+    file: 'fleet/notify/notices.ts',
+    find: 'const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), before);',
+    put: 'const now = (await store.get(NOTICES_KEY))?.version ?? before; const version = await store.putIf(NOTICES_KEY, jsonBytes(notices), now);',
+    only: 'fleet',
+  },
+  {
+    name: 'vessel-days that a clock ahead has delayed stay so',
+    file: 'fleet/scheduler.ts',
+    find: 'const vesselDays = await options.queue.bringBack();',
+    put: 'const vesselDays = 0;',
     only: 'fleet',
   },
 ];

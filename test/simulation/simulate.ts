@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { type Crossing, tellCrossings } from './damage.ts';
 import { drawFleetHistory } from './fleet-history.ts';
-import { FLEET_SHRINKING } from './fleet-live.ts';
+import { FLEET_SHRINKING } from './fleet-shrink.ts';
 import { liveAtSize } from './fleet-size.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';

@@ -158,7 +158,7 @@ export function openVesselDayQueue(options: QueueOptions) {
       const latest = delayedScore(Number(seconds) * 1_000 + LONGEST_WAIT_MS);
       const ids = await redis.zrangebyscore(bull.toKey('delayed'), latest, '+inf', 'LIMIT', 0, CHUNK);
       // A worker may have taken one meanwhile.
-      for (const id of ids) await (await bull.getJob(id))?.promote().catch(() => {});
+      for (const id of ids) await read.promote(id).catch(() => {});
       return ids.length;
     },
     workers: () => bull.getWorkersCount(),
