@@ -4,11 +4,11 @@ import { isRedisUrl, maskUrl, percentDecoded, REDIS_URL_RULE } from '../core/mod
 
 export interface RedisLogin {
   readonly url: string;
-  /** Where the URL holds none. */
+  /** Used if the URL has no password. */
   readonly password?: string | undefined;
 }
 
-/** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
+/** ioredis reads a URL with a name but no password as password '', which wins over others: so the password goes into the URL. */
 export function withPassword({ url, password }: RedisLogin): string {
   if (!password || !URL.canParse(url)) return url;
   const whole = new URL(url);
@@ -38,7 +38,7 @@ export function addressOf(url: string, targetNow: () => string) {
       const text = `${at} refuses the credentials or the database: ${why(error)}`;
       return new ConfigError('redis-refused', `${text}; check REDIS_URL and REDIS_PASSWORD`);
     },
-    /** `error`: undefined where there was no answer. */
+    /** `error`: undefined if there was no reply. */
     unreachable(error?: unknown): RetriableError {
       const text = `${at} is out of reach: ${error === undefined ? 'no answer' : why(error)}`;
       return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);

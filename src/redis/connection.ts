@@ -1,4 +1,4 @@
-/** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
+/** The connection to Redis: it is checked when it is opened, and reconnects until it is closed. */
 import { hash } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Log, silentLog } from '../core/model/ports.ts';
@@ -10,11 +10,11 @@ export type RedisConnection = Awaited<ReturnType<typeof openRedis>>;
 
 interface RedisConnectionOptions {
   readonly log?: Log;
-  /** How long to try before it counts as out of reach. */
+  /** How long to try before Redis counts as unreachable. */
   readonly patienceMs?: number;
-  /** A command without an answer for so long means that the connection is dead. */
+  /** A command without a reply for so long means that the connection is dead. */
   readonly answerTimeoutMs?: number;
-  /** How long a connection has to last for the loss of the one before to be over. */
+  /** How long a new connection has to last until the outage counts as over. */
   readonly steadyMs?: number;
 }
 
@@ -24,7 +24,7 @@ const LONGEST_RETRY_MS = 500;
 
 /**
  * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and RetriableError
- * `redis-unreachable`. Later losses are logged once each and fixed in the background, with `login` asked again each time.
+ * `redis-unreachable`. Later losses are logged once each and fixed in the background; `login` is called again each time.
  */
 export async function openRedis(login: string | (() => RedisLogin), options: RedisConnectionOptions = {}) {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;
@@ -54,38 +54,38 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
   logOutages(client, address, log, steadyMs);
 
   return {
-    /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
+    /** For commands that fail at once while Redis is unreachable; it reconnects by itself. */
     client,
-    /** Run a script; sent once, then known by its digest. Rejects while Redis is out of reach. */
+    /** Run a script; it is sent once, then called by its digest. Rejects while Redis is unreachable. */
     run: (script: string, keys: readonly string[], args: readonly string[]) =>
       runScript(client, script, keys, args),
-    /** Called on every message of a channel, also after a reconnect. Returns how to end it. */
+    /** Calls `onMessage` for every message of a channel, also after a reconnect. Returns a function that ends it. */
     listen: (channel: string, onMessage: (message: string) => void) => {
       const onAny = (from: string, message: string) => {
         if (from === channel) onMessage(message);
       };
-      // Rejects when the connection goes: then the next one subscribes.
+      // Rejects when the connection is lost: then the next one subscribes.
       const subscribe = () => void client.subscribe(channel).catch(() => {});
       client.on('message', onAny).on('ready', subscribe);
       if (client.status === 'ready') subscribe();
-      // Others may listen to it too: who listens no more hears nothing, until the connection is closed.
+      // Others may listen to the channel too, so only the listener is removed; the subscription lasts until the connection is closed.
       return () => void client.off('message', onAny).off('ready', subscribe);
     },
-    /** Called whenever Redis is in reach again. Returns how to end it. */
+    /** Calls `listener` whenever Redis is reachable again. Returns a function that ends it. */
     onReady: (listener: () => void) => {
       client.on('ready', listener);
       return () => client.off('ready', listener);
     },
-    /** For a queue: its commands wait while Redis is out of reach, blocking ones are allowed. Closed with this one. */
+    /** For a queue: its commands wait while Redis is unreachable, and blocking ones are allowed. Closed with this one. */
     openForQueue: () => {
       const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
       nameRefusals(queueClient, address);
-      // The first connection tells of outages for all of them.
+      // The first connection logs outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
       return queueClient;
     },
-    /** Write a key of no meaning. Throws RetriableError `redis-full`, `redis-read-only`, … where no writes are taken. */
+    /** Write a key without meaning. Throws RetriableError `redis-full`, `redis-read-only`, … if Redis accepts no writes. */
     probe: async (prefix: string) => void (await client.set(`${prefix}:probe`, '1', 'PX', 60_000)),
     /** Close all connections; no command may be under way. */
     close: async () => {
@@ -97,10 +97,10 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
 const COMMON_OPTIONS = {
   connectionName: 'vessel-export',
   connectTimeout: CONNECT_TIMEOUT_MS,
-  // A server that stands still does not close its side.
+  // A server that hangs does not close its side.
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
-  // A primary that became a replica: ask for the new one, but not with every command.
+  // The primary became a replica: reconnect to find the new one, but not with every command.
   reconnectOnError(this: RedisOptions, error: Error): boolean {
     if (replyCode(error) !== 'READONLY') return false;
     const sinceMs = performance.now() - (askedAnewMs.get(this) ?? Number.NEGATIVE_INFINITY);
@@ -111,10 +111,10 @@ const COMMON_OPTIONS = {
 };
 
 const READONLY_RETRY_MS = 5_000;
-/** By the options of a connection, when it was made anew for that. */
+/** When a connection was last made anew for that, by its options. */
 const askedAnewMs = new WeakMap<RedisOptions, number>();
 
-/** Whoever sends a command is told in our words why it was refused; what ioredis does at such an answer comes before. */
+/** Replaces the error of a refused command by ours, which says why; ioredis handles the reply before that. */
 function nameRefusals(client: Redis, { shown }: Address): void {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (command, ...more) => {
@@ -124,13 +124,13 @@ function nameRefusals(client: Redis, { shown }: Address): void {
   };
 }
 
-/** How long to wait before connecting again. The options are those of the connection, made by us or copied by BullMQ. */
+/** How long to wait before reconnecting. `this` are the options of the connection, made by us or copied by BullMQ. */
 function retryWith(targetNow: () => string) {
   return function (this: RedisOptions, times: number): number {
     const now = new Redis(targetNow(), { lazyConnect: true }).options;
     const { host, port, username, password, db, tls } = now;
     Object.assign(this, { host, port, username, password, db, tls });
-    // Quick, so that after a restart everyone reports its slots before new ones are given.
+    // Quick, so that after a restart every process reports its slots before new ones are granted.
     return Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4);
   };
 }
@@ -155,7 +155,7 @@ async function firstContact(client: Redis, address: Address, patienceMs: number)
   }
 }
 
-/** One line when the connection is lost, and one when it lasts again, however often it came and went in between. */
+/** Logs one line when the connection is lost and one when it is stable again, however often it was lost in between. */
 function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: number): void {
   let last: unknown;
   let times = 0;
@@ -168,7 +168,7 @@ function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: 
     clearTimeout(steady);
     if (!isReady || client.status === 'end') return;
     isReady = false;
-    // Ours, to ask for a new primary.
+    // We closed it, to find a new primary.
     if (
       times === 0 &&
       performance.now() - (askedAnewMs.get(client.options) ?? Number.NEGATIVE_INFINITY) < 1_000
@@ -201,7 +201,7 @@ async function runScript(client: Redis, script: string, keys: readonly string[],
 async function closeClient(client: Redis): Promise<void> {
   if (client.status === 'end') return;
   const ended = new Promise((resolve) => client.once('end', resolve));
-  // Between two tries to reconnect there is nothing to close, and ioredis, which then only stops trying, never says so.
+  // Between two attempts to reconnect there is nothing to close, and ioredis then stops without an event.
   const isBetweenTries = client.status === 'reconnecting';
   client.disconnect();
   if (!isBetweenTries) await ended;

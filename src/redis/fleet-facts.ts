@@ -1,7 +1,7 @@
 /**
- * What the processes of a fleet know of each other: who is there, what runs, what was asked of the service, and what the
- * scheduler that plans has learned. It is for people who look: nothing that is done depends on it, everything is bounded and
- * may be lost with Redis. Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
+ * What the processes of a fleet report of themselves: which there are, what runs, their requests to the service, and what the
+ * scheduler that plans has found. It is only shown to people: no process depends on it, everything is bounded and may be lost
+ * with Redis. Times are durations by Redis' clock, so the clocks of the machines play no part.
  */
 
 import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
@@ -13,19 +13,19 @@ import { fleetLookScript, fleetReportScript } from './lua/fleet-facts.ts';
 import { REDIS_NOW } from './lua/members.ts';
 import { SHARED_TIMES } from './shared-limit.ts';
 
-/** What was asked of the service: all requests, answers 429, repeated ones, and those without an answer or with 5xx. */
+/** Requests to the service: all, responses 429, retries, and those with 5xx or without a response. */
 const REQUEST_COUNTS = ['requests', 'limited', 'retries', 'errors'] as const;
 export type RequestCounts = Readonly<Record<(typeof REQUEST_COUNTS)[number], number>>;
 
-/** Requests are counted in steps of ten minutes, and a day of them is kept. */
+/** Requests are counted per ten minutes, and the counts of a day are kept. */
 export const REQUEST_SLICE_MS = 600_000;
 export const REQUEST_SLICES = 144;
-/** A process of which nothing was heard for so long is not shown. */
+/** A process that has not reported for so long is not shown. */
 export const ALIVE_MS = 45_000;
 
-/** The serials of those that may come back are kept for longer. */
+/** Serials are kept for longer, for processes that come back. */
 const KEEP_MS = 3_600_000;
-/** Findings of a look-back outlast a scheduler that is away for its weekly one. */
+/** Findings of a weekly look-back must be kept until the next one, even if the scheduler is stopped. */
 const KEEP_FACTS_MS = 30 * 86_400_000;
 const MAX_PROCESSES = 200;
 const MAX_REPORT_BYTES = 64 << 10;
@@ -37,13 +37,13 @@ export interface FactName {
   readonly of: string;
 }
 
-/** What a process sends; only what has changed needs to stand in it. */
+/** What a process sends; it needs to contain only changes. */
 export interface FleetReport {
   readonly process: ProcessFacts;
   readonly counts?: RequestCounts;
-  /** Null: it is not told any more. */
+  /** Null: the fact is removed. */
   readonly facts: readonly (FactName & { readonly value: object | null })[];
-  /** The last one: the process is not shown any more. */
+  /** The last report: the process is not shown any more. */
   readonly isLeaving?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function createFleetReporter({ connection, prefix, redisNow = REDIS_NOW }
   };
   let serial = 1;
   return {
-    /** Throws what Redis throws. A report that failed is to be sent again with the same counts, before others. */
+    /** Throws what Redis throws. A report that failed must be sent again with the same counts, before others. */
     async send({ process, counts, facts, isLeaving = false }: FleetReport): Promise<void> {
       const ask = {
         ...always,
@@ -86,7 +86,7 @@ type LimitNames = { readonly credential: string; readonly group: string };
 
 export interface FleetSeen {
   readonly processes: readonly (ProcessFacts & { readonly agoMs: number })[];
-  /** By the start of each step by Redis' clock, the oldest first; steps without a request are left out. */
+  /** By start of the ten minutes by Redis' clock, the oldest first; those without a request are left out. */
   readonly requests: readonly (RequestCounts & { readonly fromMs: number })[];
   /** By Redis' clock. */
   readonly nowMs: number;
@@ -97,7 +97,7 @@ export interface FleetSeen {
   ): { readonly fact: Fact<K>; readonly agoMs: number } | undefined;
 }
 
-/** One look, in one round trip. `names`: the facts that are wanted. Throws what Redis throws. */
+/** Read everything in one round trip. `names`: the facts to read. Throws what Redis throws. */
 export async function lookAtFleet(
   options: FactsOptions & { readonly limits: LimitNames },
   names: readonly FactName[],
@@ -131,18 +131,18 @@ export async function lookAtFleet(
   };
 }
 
-/** As they have grown by the time of their state. */
+/** The limits as of the time of their state. */
 function limitsOf(cap: LookAnswer['cap'], pace: LookAnswer['pace']) {
   const { maxHoldMs } = CONCURRENCY_LIMIT_RULES;
   return {
-    /** Most requests in flight now; undefined: as it is set. */
+    /** Maximum of requests in flight now; undefined: the setting. */
     concurrency: finite(cap.current),
-    /** The smallest setting of the processes that ask now; undefined: none does. */
+    /** The smallest setting of the active processes; undefined: there are none. */
     concurrencySetting: finite(cap.setting && Math.floor(cap.setting)),
     inFlight: cap.inFlight,
-    /** Nobody may ask for so long; 0: everybody may. */
+    /** How long no process may send requests; 0: all may. */
     holdMs: Math.round(Math.min(maxHoldMs, Math.max(0, (cap.heldUntil ?? 0) - cap.timeMs))),
-    /** Requests a minute; undefined: as it is set, or none. */
+    /** Requests a minute; undefined: the setting, or no limit. */
     pace: finite(pace.rate),
     paceSetting: finite(pace.setting),
   };
@@ -163,7 +163,7 @@ function factKeys(prefix: string): string[] {
   return ['seen', 'reports', 'requests', 'facts'].map((end) => `${prefix}:fleet:${end}`);
 }
 
-/** As the limits call them. */
+/** The keys of the limits. */
 function limitKeys(prefix: string, { credential, group }: LimitNames): string[] {
   const [cap, pace] = [`${prefix}:cap:{${credential}}`, `${prefix}:pace:{${group}}`];
   return [

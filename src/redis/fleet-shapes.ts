@@ -1,11 +1,11 @@
 /**
- * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can write
- * to Redis can put anything there: what breaks these shapes is as if it were not there.
+ * The shapes of what the processes of a fleet report through Redis, and the only way to read it. Anyone who can write to
+ * Redis can put anything there: what does not fit these shapes is ignored.
  */
 import { z } from 'zod';
 import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../core/model/index.ts';
 
-/** What a vessel-day does that is under way; the last thing that its export said. */
+/** The current step of a vessel-day under way, as its export reported it last. */
 const DAY_STEPS = [
   ...['claiming', 'counting', 'fetching', 'proving', 'sealing', 'publishing'],
   'committing',
@@ -26,7 +26,7 @@ const RUNNING = z.object({
   kind: word,
   forMs: rate,
   rows: count.nullable(),
-  /** That the source counted. */
+  /** Rows that the source counted. */
   rowsKnown: count.nullable(),
   rowsPerSecond: rate.nullable(),
   step: z.enum(DAY_STEPS).nullable(),
@@ -38,10 +38,10 @@ const PROCESS = z.object({
   pid: count,
   version: z.string().transform((text) => cleanForeignText(text, [], 30)),
   upMs: rate,
-  /** Vessel-days under way, of so many at once; null for one that exports none. */
+  /** Vessel-days under way, and the maximum at once; null for a process that exports none. */
   active: count.nullable(),
   atOnce: count.nullable(),
-  /** Does this scheduler plan? Null for all others, and where it cannot know. */
+  /** Whether this scheduler plans; null for other processes, and if it cannot know. */
   leads: z.boolean().nullable(),
   running: z.array(RUNNING).max(MAX_RUNNING),
 });
@@ -71,7 +71,7 @@ const BACKFILL = z.object({
   secondsLeft: rate.nullable(),
 });
 
-/** Texts of facts by what they tell of: a job, or the id of a backfill. */
+/** Texts of facts by their subject: a job, or the id of a backfill. */
 const FACTS = { planned: PLANNED, 'look-back': LOOK_BACK, backfill: BACKFILL } as const;
 
 export type RunningFacts = z.infer<typeof RUNNING>;
@@ -81,7 +81,7 @@ export type Fact<K extends FactKind> = z.infer<(typeof FACTS)[K]>;
 
 export const REPORTED_AT_MOST: number = MAX_RUNNING;
 
-/** Undefined for what is no report of a process. */
+/** Undefined for an invalid report. */
 export function readProcessFacts(text: string): ProcessFacts | undefined {
   return parsed(PROCESS, text);
 }
@@ -98,16 +98,16 @@ function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
   }
 }
 
-/** What a limit's state has, by its own time. */
+/** The state of a limit, as of its own time. */
 interface LimitSeen {
   readonly timeMs: number;
   readonly setting?: number;
 }
 
-/** Of our own script. Its texts and counts may be anybody's, and are read one by one. */
+/** The reply of our own script. Its texts and counts may come from anyone, and are validated one by one. */
 export interface LookAnswer {
   readonly nowMs: number;
-  /** Lists are objects where they are empty. */
+  /** Lua encodes empty lists as objects. */
   readonly processes: Readonly<Record<string, { readonly agoMs: number; readonly text: string }>>;
   readonly requests: Readonly<
     Record<string, { readonly fromMs: number } & Readonly<Record<string, unknown>>>

@@ -1,4 +1,4 @@
-/** What schedulers share. Losing it costs one more look at the ledger, nothing else. */
+/** State that schedulers share. Losing it costs only one more read of the ledger. */
 import type { Redis } from 'ioredis';
 
 export type ScheduleState = ReturnType<typeof createScheduleState>;
@@ -17,7 +17,7 @@ export function createScheduleState(redis: Redis, prefix: string, self: string) 
   const leader = `${prefix}:schedule:leader`;
   const planned = { nightly: `${prefix}:schedule:planned`, reconcile: `${prefix}:schedule:reconciled` };
   return {
-    /** True while this process is the one that plans; to be asked again before `ttlMs` is over. */
+    /** True while this process is the one that plans; it must call this again before `ttlMs` is over. */
     lead: async (ttlMs: number) => (await redis.eval(LEAD, 1, leader, self, ttlMs)) === 1,
     resign: async (): Promise<void> => {
       await redis.eval(RESIGN, 1, leader, self);

@@ -6,14 +6,14 @@ import type { Address } from './address.ts';
 
 const MIN_VERSION = [6, 2] as const;
 
-/** The first word of what Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR`): ioredis hands on its text alone. */
+/** The first word of an error reply (`WRONGPASS`, `NOSCRIPT`, `ERR`): ioredis passes on only its text. */
 export function replyCode(error: unknown): string | undefined {
   return error instanceof ReplyError ? messageOf(error).split(' ', 1)[0] : undefined;
 }
 
 const REFUSAL_CODES = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
 
-/** Redis refuses the credentials, or has no database of that number, which has no code of its own. */
+/** Redis refuses the credentials, or has no database with that number, for which there is no code. */
 export function isLoginRefused(error: unknown): boolean {
   const code = replyCode(error);
   if (code === undefined) return false;
@@ -29,7 +29,7 @@ export async function describeRedis(client: Pick<Redis, 'info'>) {
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   return {
     version: value('redis_version') ?? '0',
-    /** What it does when its memory is full; undefined where it does not say. */
+    /** What it does when its memory is full; undefined if it does not say. */
     evictionPolicy: value('maxmemory_policy'),
     /** 0: no limit. */
     maxMemoryBytes: Number(value('maxmemory') ?? 0),
@@ -46,7 +46,7 @@ export async function checkServer(
   const { version, evictionPolicy: policy } = await describeRedis(client).catch((error: unknown) => {
     if (error instanceof ConfigError) throw error;
     if (isLoginRefused(error)) throw refused(error);
-    // Of a command that was cut off ioredis only says how often it has tried.
+    // For a command that was cut off ioredis only says how often it has tried.
     throw unreachable(error instanceof ReplyError ? error : undefined);
   });
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -1,17 +1,17 @@
 /**
- * The concurrency limit that all processes with one credential share: a semaphore in Redis, a slot for one request each.
+ * The concurrency limit that all processes with one credential share: a semaphore in Redis with one slot per request.
  *
- * - A slot runs out `ttlMs` after it was last renewed, by Redis' clock; a process renews all of its slots with every
- *   exchange, at least four times in that time. Those of a dead process come back by running out.
- * - Processes that wait stand in a line in Redis and take turns, one slot each. Who frees a slot wakes the next by a
- *   message, which may get lost: so who waits also asks about once a second, and who does not is passed over after
+ * - A slot expires `ttlMs` after it was last renewed, by Redis' clock; a process renews all of its slots with every
+ *   exchange, at least four times in that time. The slots of a dead process expire.
+ * - Waiting processes form a line in Redis and take turns, one slot each. A process that frees a slot wakes the next one by a
+ *   message, which may get lost: so waiting processes also poll about once a second, and one that does not is skipped after
  *   `patienceMs`.
- * - The smallest limit of the processes at work counts.
- * - Redis out of reach: nobody gets a slot, requests that run go on. If that lasts longer than `ttlMs`, processes that reach
- *   Redis again earlier may take the slots; the log says so.
- * - Redis restarted, replaced or flushed, the first process ever, and slots that ran out in a silence (Redis' clock may have
- *   been set forward): nobody gets a slot for `settleMs`, in which every process reports those it holds.
- * - Redis' clock set back: time goes on from the latest moment that it has shown.
+ * - The smallest limit of the active processes counts.
+ * - If Redis is unreachable, no process gets a slot, and running requests continue. If that lasts longer than `ttlMs`,
+ *   processes that reach Redis earlier may take the slots; the log says so.
+ * - After a restart, replacement or flush of Redis, for the first process ever, and when slots expired in a silence (Redis'
+ *   clock may have been set forward), no process gets a slot for `settleMs`, in which every process reports those it holds.
+ * - If Redis' clock was set back, time continues from the latest moment that it has shown.
  */
 
 import { CONCURRENCY_LIMIT_RULES, grownConcurrency } from '../core/model/limit-rules.ts';
@@ -20,12 +20,12 @@ import { concurrencyLimitScript } from './lua/concurrency-limit.ts';
 import { SHARED_TIMES, SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
 export interface SharedConcurrencyLimitOptions extends SharedLimitOptions {
-  /** Whose requests are counted together: a digest, never the secret. */
+  /** Identifies the credential whose requests are counted together: a digest, never the secret. */
   readonly credential: string;
   readonly limit: number;
   readonly rateLimit: RateLimit;
   readonly maxHoldMs?: number;
-  /** How long slots are held back when Redis does not know of earlier ones; longer than a reconnect takes. */
+  /** How long no slots are granted when Redis does not know the earlier ones; longer than a reconnect takes. */
   readonly settleMs?: number;
 }
 
@@ -33,11 +33,11 @@ const SETTLE_MS = 2_000;
 const RENEWALS_PER_TTL = 4;
 
 /**
- * What a slot is to the process that asked for it:
+ * States of a slot in the process that requested it:
  *
- *   asked      Redis was told its name, and no answer says yet whether it was granted → held, or forgotten
+ *   asked      its name was sent to Redis, and no reply says yet whether it was granted → held, or forgotten
  *   held       granted, and renewed with every exchange → returning, once it is released
- *   returning  told to Redis with the next exchange → forgotten, once that was answered
+ *   returning  sent to Redis with the next exchange → forgotten, once that has a reply
  */
 type SlotState = 'asked' | 'held' | 'returning';
 
@@ -52,9 +52,9 @@ interface Report {
 }
 
 interface Reply {
-  /** So many of the candidates, from the first. */
+  /** How many of the candidates were granted, from the first. */
   readonly granted: number;
-  /** Slots of this process that had run out, and were taken again. */
+  /** Slots of this process that had expired and were taken again. */
   readonly lost: number;
   /** The refusal came at concurrency limit 1. */
   readonly slow: boolean;
@@ -72,12 +72,12 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
   readonly #settleMs: number;
   readonly #slots = new Map<string, SlotState>();
   #lastSerial = 0;
-  /** The longest `Retry-After` of the refusals that were not reported yet; undefined: there was none. */
+  /** The longest `Retry-After` of refusals that were not reported yet; undefined: there was none. */
   #refusedForMs: number | undefined;
-  /** What Redis said last of the limit, and when it was changed. */
+  /** The limit as Redis reported it last, and when it was changed. */
   #known: { readonly current: number; readonly limit: number; readonly changedMs: number };
   #renewedMs = -Infinity;
-  /** It was said that slots could not be renewed in time. */
+  /** The log has said that slots could not be renewed in time. */
   #isOverdue = false;
 
   constructor(options: SharedConcurrencyLimitOptions) {
@@ -176,7 +176,7 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
       this.#slots.set(id, 'returning');
       this.reportSoon();
     };
-    // Whoever wanted it may have left the line meanwhile.
+    // The caller may have left the line meanwhile.
     this.#slots.set(id, this.line.letOneGo({ release }) ? 'held' : 'returning');
   }
 
@@ -202,7 +202,7 @@ type News =
   | { readonly report: true }
   | { readonly report: false; readonly current: number; readonly limit: number };
 
-/** A message of the limit's script; undefined for what anybody else has sent. */
+/** A message of the limit's script; undefined for messages of others. */
 function parseNews(text: string): News | undefined {
   try {
     const { report, current = 0, limit = 0 } = JSON.parse(text) as Partial<Record<string, number | boolean>>;

@@ -1,7 +1,7 @@
 /**
  * What the shared concurrency limit and the shared rate limit have in common. A process is a member of a limit in
  * Redis: it reports to the limit's script, one exchange at a time, what it wants and what has happened, and learns
- * from the reply what it was granted. Messages tell it to report before it would have done so by itself.
+ * from the reply what it was granted. Messages make it report earlier than it would by itself.
  */
 
 import { createWaitingLine, endsWithin, type WaitingLine } from '../core/concurrency.ts';
@@ -12,22 +12,22 @@ import type { RedisConnection } from './connection.ts';
 import { REDIS_NOW } from './lua/members.ts';
 
 export const SHARED_TIMES = {
-  /** A slot, and the membership of a process, runs out so long after it was last renewed. */
+  /** A slot, and the membership of a process, expires so long after it was last renewed. */
   ttlMs: 20_000,
-  /** Who waits asks again after at most such a time, whatever messages come. */
+  /** A waiting process asks again after at most this time, even without a message. */
   pollMs: 1_000,
-  /** Who waits and was not heard of for so long is passed over. */
+  /** A waiting process that has not reported for so long is skipped. */
   patienceMs: 3_000,
 };
 type SharedTimes = Readonly<typeof SHARED_TIMES>;
-/** What nobody has used for so long is forgotten. */
+/** A limit that was not used for so long is forgotten. */
 const KEEP_MS = 86_400_000;
-/** An exchange that failed is repeated after such a time, or when Redis is back. */
+/** A failed exchange is repeated after this time, or when Redis is back. */
 const RETRY_MS = 500;
-/** A process that ends gives back what it has for no longer; with the closing of connections it ends in AWAY_STOP_MS. */
+/** How long an ending process tries to give back what it holds; together with closing connections it takes AWAY_STOP_MS. */
 const LEAVE_MS = 2_000;
 
-/** The times of `SHARED_TIMES` and of the limit's rules unless they are given; all processes must have the same. */
+/** By default the times of `SHARED_TIMES` and of the limit's rules; all processes must have the same. */
 export interface SharedLimitOptions extends Partial<SharedTimes> {
   readonly connection: RedisConnection;
   readonly prefix: string;
@@ -42,20 +42,20 @@ export interface SharedLimitOptions extends Partial<SharedTimes> {
 
 interface LimitKind {
   readonly name: string;
-  /** Its keys begin with it, and on it members are told of changes. */
+  /** Prefix of its keys, and the channel on which members learn of changes. */
   readonly channel: string;
   /** End of the key that only this kind has. */
   readonly ownKey: string;
   readonly script: (now: string) => string;
-  /** What this process is configured with; 0 for no limit. */
+  /** The limit of this process' settings; 0 for none. */
   readonly limit: number;
-  /** What the script goes by, beside the times of every limit. */
+  /** Parameters of the script, beside the times of every limit. */
   readonly rules: object;
 }
 
 /**
- * One process' side of a limit. `Report` is what it says in an exchange, `Reply` the answer, `Turn` what a caller
- * that waits is given. Throws nothing; asks Redis when the first turn is wanted.
+ * One process' side of a limit. `Report` is what it sends in an exchange, `Reply` the reply, `Turn` what a waiting caller
+ * gets. Throws nothing; contacts Redis when the first turn is wanted.
  */
 export abstract class SharedLimit<Report extends object, Reply, Turn> {
   protected readonly member: string = uniqueId();
@@ -72,7 +72,7 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
   readonly #endings: (() => void)[] = [];
   /** An exchange is wanted now, whenever the next one is due. */
   #isWanted = false;
-  /** Exchanges as long as one is due; undefined while none is. */
+  /** The running exchanges; undefined while none is due. */
   #talk: Promise<void> | undefined;
   #pause: AbortController | undefined;
   #hasAsked = false;
@@ -97,14 +97,14 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
     this.#endings.push(connection.onReady(() => this.reportSoon()));
   }
 
-  /** What is to be said now; what is said once is forgotten with it. A process that is leaving wants nothing. */
+  /** The report to send now; events in it are forgotten. A process that is leaving wants nothing. */
   protected abstract report(isLeaving: boolean): Report;
-  /** No answer came: what was said once is to be said again. */
+  /** No reply came: the events of the report must be sent again. */
   protected abstract takeBack(report: Report): void;
-  /** Act on the answer. Time until the next exchange is due; undefined: when `reportSoon` is called. */
+  /** Act on the reply. Returns the time until the next exchange is due; undefined: when `reportSoon` is called. */
   protected abstract learn(reply: Reply, report: Report, askedMs: number): number | undefined;
 
-  /** Have an exchange soon. What is wanted in the same turn of the event loop goes into one. */
+  /** Exchange soon. Requests in the same turn of the event loop go into one exchange. */
   protected reportSoon(): void {
     this.#isWanted = true;
     this.#pause?.abort();
@@ -115,17 +115,17 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
     this.#endings.push(this.#connection.listen(channel, onMessage));
   }
 
-  /** Until someone who waits asks again: about `pollMs`, and not all at the same time. */
+  /** Time until a waiting process asks again: about `pollMs`, with jitter. */
   protected pollAgainMs(): number {
     return Math.ceil(this.times.pollMs * (0.5 + this.#random() / 2));
   }
 
-  /** Give everything back, as far as that is soon done, and leave; who still waits is not served any more. */
+  /** Give everything back, within a short time, and leave; callers that still wait get nothing. */
   async close(): Promise<void> {
     for (const end of this.#endings) end();
     this.#isClosed = true;
     this.#pause?.abort();
-    // While Redis is out of reach, or stands still, nothing can be given back: it runs out by itself.
+    // While Redis is unreachable, or hangs, nothing can be given back: it expires.
     await endsWithin(this.#leave(), LEAVE_MS, this.clock);
   }
 

@@ -1,13 +1,13 @@
 /**
- * The rate limit that all processes of a group share: Redis hands out the turns.
+ * The rate limit that all processes of a group share: Redis grants the turns.
  *
- * - Processes that wait stand in a line in Redis; each is told when its turn comes, and asks again then, so that a rate
- *   limit lowered meanwhile counts for it too.
- * - Without a rate limit turns are free, and only reported every few seconds, so that one can begin with what everyone did.
- *   As soon as one process slows down, all are told. The smallest rate limit of the processes at work counts.
- * - Redis' clock set back: time goes on from the latest moment that it has shown. Set forward, or Redis flushed: one turn
- *   may come early, and a lowered rate limit has recovered by so much time, or is forgotten. Out of reach: who has to ask
- *   waits.
+ * - Waiting processes form a line in Redis; each learns when its turn comes, and asks again then, so that a rate limit lowered
+ *   meanwhile counts for it too.
+ * - Without a rate limit turns are free, and only reported every few seconds, so that a new limit can start from the actual
+ *   rate. As soon as one process slows down, all are notified. The smallest rate limit of the active processes counts.
+ * - If Redis' clock was set back, time continues from the latest moment that it has shown. If it was set forward, or Redis
+ *   flushed, one turn may come early, and a lowered rate limit recovers by so much time, or is forgotten. If Redis is
+ *   unreachable, a process that needs a turn waits.
  */
 
 import { grownRate, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
@@ -28,7 +28,7 @@ interface Report {
   readonly want: number;
   readonly taken: number;
   readonly slow: boolean;
-  /** A turn that was granted and that nobody wanted any more; 0: none. */
+  /** A turn that was granted but not used any more; 0: none. */
   readonly unused: number;
 }
 
@@ -38,7 +38,7 @@ interface Reply {
   readonly waitMs: number;
   /** Turns per minute; -1 for no rate limit. */
   readonly rate: number;
-  /** What the rate grows back to, and at which it is forgotten; -1 for never. */
+  /** The rate up to which it recovers, and at which it is forgotten; -1 for never. */
   readonly limit: number;
   readonly forgetAt: number;
   readonly changedAgoMs: number;
@@ -49,7 +49,7 @@ const orInfinity = (value: number): number => (value < 0 ? Infinity : value);
 export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements RateLimit {
   readonly #configured: number;
   readonly #recoverMs: number;
-  /** What Redis said last of the rate limit, and when it was changed. */
+  /** The rate limit as Redis reported it last, and when it was changed. */
   #known:
     | { readonly rate: number; readonly limit: number; readonly forgetAt: number; readonly changedMs: number }
     | undefined;
@@ -101,7 +101,7 @@ export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements
     return rate === Infinity ? undefined : rate;
   }
 
-  /** The rate limit has grown since Redis said what it was. */
+  /** The rate limit has recovered since Redis reported it. */
   get #rate(): number {
     if (this.#known === undefined) return this.#configured;
     const rules = { ...RATE_LIMIT_RULES, recoverMs: this.#recoverMs };
@@ -117,7 +117,7 @@ export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements
     return report;
   }
 
-  /** A turn that was given back is not given back twice: Redis may have heard of it. */
+  /** A turn is not given back twice: Redis may have received it. */
   protected takeBack({ taken, slow }: Report): void {
     this.#taken += taken;
     this.#slow ||= slow;
@@ -134,7 +134,7 @@ export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements
       changedMs: nowMs - reply.changedAgoMs,
     };
     if (rate === Infinity) while (this.line.letOneGo()) this.#taken += 1;
-    // Whoever wanted the turn may have left the line meanwhile.
+    // The caller may have left the line meanwhile.
     if (reply.granted && !this.line.letOneGo()) this.#unused = reply.turn!;
     if (this.#unused !== 0) return 0;
     return this.line.length === 0 ? undefined : Math.min(reply.waitMs, this.pollAgainMs());

@@ -1,4 +1,4 @@
-/** Why a Redis that answers takes no writes, or not this command: what it says of that, by Redis' protocol, and what to do. */
+/** Why Redis refuses writes, or one command: its error replies, and what to do about each. */
 import { ConfigError, cleanForeignText, RetriableError } from '../core/errors.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>> = {
@@ -13,10 +13,10 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>
     'it cannot write to its disk, and so it refuses writes: make room there; its log has details',
   ],
 };
-/** First word of the answer; of a script, for Redis before 7, further on. */
+/** The first word of the reply; before Redis 7 the reply of a script has it further on. */
 const CODE = /^(?:ERR Error running script.*?-)?(OOM|READONLY|NOREPLICAS|MISCONF) /s;
 
-/** Of a script Redis 7 says it without the code. */
+/** Redis 7 omits the code in the reply of a script. */
 const NO_RIGHTS = /^NOPERM |^ERR .*The user executing the script can't /s;
 
 /** RetriableError for a write that is refused, ConfigError for a command that is not allowed; else `error` itself. */

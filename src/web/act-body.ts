@@ -1,11 +1,11 @@
-/** The body of `POST /api/acts`: what the page sends, and whatever else somebody may send. */
+/** The body of `POST /api/acts`, validated: others than the page may send anything. */
 import { z } from 'zod';
 import { cleanForeignText, shortName } from '../core/errors.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../core/model/index.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import { WebError } from './web-error.ts';
 
-/** Of one backfill; the queue plans them one by one. */
+/** Vessels of one backfill. */
 const MAX_VESSELS = 2_000;
 const MAX_ID_CHARS = 100;
 
@@ -18,7 +18,7 @@ const id = z
   .refine((text) => parseBackfillKey(backfillKey(text)) === text, 'expected the id of a backfill');
 
 const ACT = z.discriminatedUnion('act', [
-  // `allowShrink`: publish it although series have lost readings: somebody's decision.
+  // `allowShrink`: publish it although series have lost readings, as a person has decided.
   z.strictObject({ act: z.literal('try-again'), job, vessel, date, allowShrink: z.boolean() }),
   z.strictObject({ act: z.literal('try-failed-again'), job }),
   z.strictObject({
@@ -34,7 +34,7 @@ const ACT = z.discriminatedUnion('act', [
   }),
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
   z.strictObject({ act: z.literal('lift-hold') }),
-  // Of everybody who has signed in.
+  // Ends the sessions of all users.
   z.strictObject({ act: z.literal('end-all-sessions') }),
   z.strictObject({ act: z.literal('accept-warning'), job, vessel }),
 ]);
@@ -53,7 +53,7 @@ export function readAct(body: unknown): Act {
   throw new WebError(400, 'usage', `${where}: got ${text}, ${cleanForeignText(issue!.message)}`);
 }
 
-/** What was asked for and about what, for the log, whatever was sent. */
+/** The act and its object for the log, whatever was sent. */
 export function namesOf(body: unknown): { readonly act: string; readonly target: string } {
   const { success, data } = ACT.safeParse(body);
   if (success) return { act: data.act, target: targetOf(data) };

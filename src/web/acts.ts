@@ -1,6 +1,6 @@
 /**
- * `POST /api/acts`: what a person may do by the page. Every act, refused and failed ones too, leaves one line in the log:
- * who, from where, what, to what, and how it ended. Each act has its owner elsewhere: commands use the same.
+ * `POST /api/acts`: what users may do with the page. Every act, including refused and failed ones, is logged in one line: the
+ * user, the address, the act, its object and its end. The code of each act is elsewhere, and commands use the same.
  */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../core/concurrency.ts';
@@ -17,7 +17,7 @@ import type { WebPorts } from './ports.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { askRedis, WebError } from './web-error.ts';
 
-/** Longer than anything takes where Redis and lake answer: a list of a large ledger, or thousands of failed vessel-days. */
+/** Longer than any act takes if Redis and lake respond, even with a large ledger or thousands of failed vessel-days. */
 const ANSWER_MS = 60_000;
 
 type ActPorts = WebPorts & { readonly ended: EndedSessions };
@@ -25,7 +25,7 @@ type ActPorts = WebPorts & { readonly ended: EndedSessions };
 export function registerActs(api: FastifyInstance, ports: ActPorts): void {
   const { log, clock } = ports;
   api.post('/acts', async ({ actor, body }): Promise<ActAnswer> => {
-    // The guards let nobody else in; without them nobody acts.
+    // The guards admit only those who may act; without guards there are no acts.
     if (actor === undefined) throw new WebError(403, 'may-not-act', 'who acts is not known');
     const { name: by, namedBy, address } = actor;
     const fields = { by, namedBy, address, ...namesOf(body) };
@@ -45,10 +45,10 @@ export function registerActs(api: FastifyInstance, ports: ActPorts): void {
   });
 }
 
-/** An answer in bounded time, though Redis or the lake fell silent in the middle. */
+/** Answers in bounded time, even if Redis or the lake stop to respond. */
 async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   if (await endsWithin(work, ANSWER_MS, clock)) return await work;
-  // How it ends is logged all the same.
+  // Its end is logged anyway.
   work.catch(() => {});
   const text = `Redis or the lake has not answered for ${ANSWER_MS / 1_000} s: it may still be done; check before you try again`;
   throw new WebError(503, 'no-answer-in-time', text);
@@ -57,7 +57,7 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
 type WebFleet = NonNullable<WebPorts['fleet']>;
 
-/** Do it, and say what was done. Throws ConfigError, WebError, and what the acts' owners throw. */
+/** Do it, and return what was done as a sentence. Throws ConfigError, WebError, and what the act itself throws. */
 async function perform(ports: ActPorts, act: Act): Promise<string> {
   if (act.act === 'accept-warning') return await accept(ports, act);
   if (act.act === 'end-all-sessions') {
@@ -65,7 +65,7 @@ async function perform(ports: ActPorts, act: Act): Promise<string> {
     return 'all sessions have ended: everybody who looks or acts signs in again';
   }
   if (ports.fleet === undefined) throw noFleet(act);
-  // Commands of the queue wait until Redis is back; nobody waits for that here.
+  // Commands of the queue wait until Redis is back; a request of the page must not.
   const { client } = ports.fleet.connection;
   await askRedis(client.ping(), 'nothing was done; try again when it is back', client, ports.clock);
   switch (act.act) {
@@ -148,7 +148,7 @@ async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string
     return `${id} ${words}${withdrawn === 0 ? '' : `; ${countOf(withdrawn, 'vessel-day')} left the queue`}`;
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== 'unknown-backfill') throw error;
-    // Pressed twice.
+    // The button was pressed twice.
     if (what === 'cancel') return `${id} is not under way any more: it was covered or cancelled`;
     throw new WebError(404, error.code, error.message);
   }
@@ -171,7 +171,7 @@ type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-session
 
 const MAX_TYPED = 20;
 
-/** Says what to type instead, where something is to be typed. */
+/** Names the command to type instead. */
 function noFleet(act: FleetAct): WebError {
   const here = 'the page is served from a lake alone, without a queue';
   return new WebError(409, 'no-fleet', `${here}; type: vessel-export ${commandFor(act)}`);

@@ -8,22 +8,22 @@ import type { RequestCounts } from '../redis/fleet-facts.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
 import type { Act } from './act-body.ts';
 
-/** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
+/** The answer of every error: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
 export interface ErrorAnswer {
   readonly error: { readonly code: string; readonly message: string };
 }
 
 /** `GET /api/session`: open to everyone. */
 export interface SessionAnswer {
-  /** Who has signed in; null where nobody has. `name` is what the log calls them. */
+  /** The user who has signed in, or null. The log uses `name`. */
   readonly user: { readonly name: string } | null;
   readonly mayRead: boolean;
   readonly mayAct: boolean;
-  /** Is there a password to sign in with, for reading or for acting? */
+  /** Whether there is a password to sign in with, for reading or for acting. */
   readonly canSignIn: boolean;
-  /** Where one goes to sign in with one's own name (`?to=` a path of the page); null where there is no provider. */
+  /** The address to sign in at with an own name (`?to=` a path of the page); null without a provider. */
   readonly providerUrl: string | null;
-  /** False for who is named by a proxy. */
+  /** False for users whom a proxy names. */
   readonly canSignOut: boolean;
   readonly canAct: boolean;
 }
@@ -35,15 +35,15 @@ export interface AboutAnswer {
   readonly lakeUrl: string;
   readonly layout: Layout;
   readonly nowMs: number;
-  /** False where the page is served from a lake alone. */
+  /** False if the page is served from a lake alone. */
   readonly hasFleet: boolean;
   readonly jobs: readonly (Pick<Job, 'name' | 'dataset'> & { readonly hasSchedule: boolean })[];
 }
 
-/** States of cells: those of `status`, and of what the queue knows besides. */
+/** States of cells: those of `status`, and those that the queue adds. */
 export const CELL_LETTERS = {
   published: 'p',
-  /** Published, and a warning of it stands open. */
+  /** Published, with an open warning. */
   warned: 'k',
   empty: 'e',
   missing: 'm',
@@ -65,19 +65,19 @@ export interface CoverageAnswer {
   readonly dataset: Dataset;
   readonly from: string;
   readonly to: string;
-  /** When the lake was read; it may be a little while ago. */
+  /** When the lake was read; the answer may be cached. */
   readonly readAtMs: number;
-  /** False: the queue did not answer, so that none is `queued`; null where there is no fleet. */
+  /** False: the queue did not respond, so no cell is `queued`; null without a fleet. */
   readonly isQueueKnown: boolean | null;
   /** Rows of the map, sorted. */
   readonly vessels: readonly string[];
   /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
   readonly cells: string;
-  /** Of each vessel the index of the first date that is due, asked for and not there. */
+  /** For each vessel the index of the first date that is due, asked for and missing. */
   readonly firstGaps: readonly (number | null)[];
   readonly totals: Readonly<Record<CellState, number>>;
   readonly rows: number;
-  /** First date of the job's ledger, whatever was asked; null where nothing is published. */
+  /** First date of the job's ledger, whatever range was requested; null if nothing is published. */
   readonly firstDate: string | null;
   readonly oldestGap: Pick<VesselDay, 'vessel' | 'date'> | null;
   readonly lastPublished: Pick<Receipt, 'vessel' | 'date' | 'finishedAt'> | null;
@@ -94,32 +94,32 @@ export interface VesselDayAnswer extends VesselDay {
   readonly state: CellState;
   readonly readAtMs: number;
   readonly receipt: Receipt | null;
-  /** Until it was published, from its first attempt on; null where nothing is. */
+  /** From its first attempt until it was published; null if it is not published. */
   readonly durationMs: number | null;
-  /** What was tried last and why it failed, whether the day was published after it, and what to do next. */
+  /** The last failure and its reason, whether the day was published after it, and what to do next. */
   readonly note: (Note & { readonly next: string; readonly isOver: boolean }) | null;
   readonly warning: { readonly message: string; readonly accepted: boolean } | null;
-  /** An attempt under way, or one that was broken off. */
+  /** An attempt under way, or one that was interrupted. */
   readonly claim: {
     readonly epoch: number;
     readonly host: string;
     readonly pid: number;
     readonly state: 'live' | 'left';
     readonly heartbeatAt: string;
-    /** Of its checkpoint. */
+    /** Figures of its checkpoint. */
     readonly rowsStored: number | null;
     readonly rowsKnown: number | null;
   } | null;
-  /** In the queue, or in its failed set; null where there is none or no fleet. */
+  /** In the queue, or in its failed set; null if it is in neither, or without a fleet. */
   readonly queued: {
     readonly state: string;
     readonly kind: string;
     readonly attempts: number;
     readonly reason: string | null;
   } | null;
-  /** What a log of JSON lines can be searched for: the field `vesselDay`, and the epochs there were. */
+  /** Fields by which a JSON log can be searched: `vesselDay`, and the epochs of the attempts. */
   readonly logIds: { readonly vesselDay: string; readonly epochs: readonly number[] };
-  /** Counts per hour over all series, ours and the source's; null where the day has no detail. 24 numbers each. */
+  /** Counts per hour over all series, ours and the source's, 24 numbers each; null if the day has no detail. */
   readonly hours: {
     readonly ours: readonly number[];
     readonly source: readonly number[] | null;
@@ -134,14 +134,14 @@ export interface VesselDayAnswer extends VesselDay {
     readonly sizeBytes: number;
     readonly isCurrent: boolean;
   }[];
-  /** Readable by ranges, with `If-Match: etag`; null: there is none. Earlier versions: with `?version=`. */
+  /** Its object, readable by ranges with `If-Match: etag`; null: there is none. Earlier versions: with `?version=`. */
   readonly object: { readonly url: string; readonly sizeBytes: number; readonly etag: string } | null;
-  /** What could not be read or known, a sentence each; the rest of the answer is good without it. */
+  /** What could not be read, a sentence each; the rest of the answer is still correct. */
   readonly problems: readonly string[];
 }
 export interface DaySeries {
   readonly id: string;
-  /** The readable name, where the lake knows it. */
+  /** The readable name, if the lake has one. */
   readonly name: string | null;
   readonly unit: string | null;
   readonly rows: number;
@@ -154,7 +154,7 @@ export interface FleetAnswer {
   readonly readAtMs: number;
   readonly hold: Hold | null;
   readonly running: readonly RunningDay[];
-  /** By kind (`nightly`, `reconcile`, `backfill`, `other`) and state; of the delayed and failed a thousand each. */
+  /** By kind (`nightly`, `reconcile`, `backfill`, `other`) and state; of delayed and failed ones a thousand each are read. */
   readonly queue: readonly KindCount[];
   readonly limits: {
     readonly concurrency: {
@@ -162,24 +162,24 @@ export interface FleetAnswer {
       readonly setting: number;
       readonly inFlight: number | null;
     };
-    /** Requests a minute; null: there is none. Without a setting it was made by refusals, and passes. */
+    /** Requests a minute; null: no limit. Without a setting the limit comes from refusals, and passes. */
     readonly pace: { readonly now: number; readonly setting: number | null } | null;
-    /** Everyone waits until then, as the service asked. */
+    /** All processes wait until then, as the service asked. */
     readonly holdUntilMs: number | null;
   };
-  /** What was asked of the service, in steps of ten minutes, the oldest first, over all processes; 24 hours. */
+  /** Requests to the service per ten minutes, the oldest first, over all processes; 24 hours. */
   readonly requests: readonly (RequestCounts & { readonly fromMs: number })[];
-  /** `run` and `backfill` are somebody's command, while it lasts. */
+  /** `run` and `backfill` are commands that somebody runs. */
   readonly processes: readonly Timed<Omit<ProcessFacts, 'upMs' | 'running'> & { readonly seenMs: number }>[];
   readonly backfills: readonly (Pick<
     Backfill,
     'id' | 'job' | 'from' | 'to' | 'vessels' | 'paused' | 'createdAt'
   > & { readonly [F in keyof Fact<'backfill'>]: number | null })[];
-  /** `found`: vessel-days by what was found: `unchanged`, `changed`, … */
+  /** `found`: vessel-days by finding: `unchanged`, `changed`, … */
   readonly lookBacks: readonly (Fact<'look-back'> & { readonly job: string })[];
-  /** Of every job, as the scheduler that plans said last; jobs without a schedule are planned by hand. */
+  /** For every job, as the scheduler that plans reported last; jobs without a schedule are run by hand. */
   readonly planned: readonly (Fact<'planned'> & { readonly job: string; readonly hasSchedule: boolean })[];
-  /** What else somebody should know, as sentences: no worker is connected, a backfill that cannot be read. */
+  /** Further remarks as sentences: no worker is connected, a backfill cannot be read. */
   readonly notes: readonly string[];
 }
 type Timed<T> = T & { readonly startedMs: number };

@@ -1,4 +1,4 @@
-/** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
+/** Coverage of a job as a map: a letter for each vessel and date, with the states of `status`. */
 import type { CellState, Coverage, OtherFacts } from '../audit/status/cells.ts';
 import { createCoverageSum, isGap, stateOf } from '../audit/status/cells.ts';
 import { readJobStatus } from '../audit/status/job-status.ts';
@@ -13,9 +13,9 @@ import type { WebPorts } from './ports.ts';
 /** 4,000 vessels and a year are 1.5 million. */
 const MAX_VESSEL_DAYS = 2_000_000;
 const MAX_TROUBLES = 5_000;
-/** The vessel-day's own page has the whole text. */
+/** Maximum length of a reason; the vessel-day's own page has all of it. */
 const LONGEST_MESSAGE_CHARS = 300;
-/** Cells that are looked at without asking whether others wait. */
+/** Cells that are encoded between two pauses for other requests. */
 const STEP = 256;
 
 interface CoverageQuestion {
@@ -32,7 +32,7 @@ interface CoverageQuestion {
 export async function readCoverage(ports: WebPorts, question: CoverageQuestion): Promise<CoverageAnswer> {
   const { job, from, to, firstDate, queue, memory } = question;
   const readAtMs = ports.clock.nowMs();
-  // As `status` shows them: who discovers is not asked here.
+  // The vessels are those of `status`, without discovery.
   const vessels = 'discover' in job.vessels ? undefined : [...new Set(job.vessels)].sort();
   const request = { from, to, vessels, mostVesselDays: MAX_VESSEL_DAYS };
   const status = await readJobStatus(ports, job, request, memory);
@@ -92,7 +92,7 @@ function createMap(vessels: readonly string[], dates: number) {
   const firstGaps: (number | null)[] = vessels.map(() => null);
   let added = 0;
   return {
-    /** The next one by date and then vessel; how many there are. */
+    /** The next index by date and then vessel, and how many there are. */
     add(state: CellState, isGap: boolean): number {
       const vessel = added % vessels.length;
       const date = (added - vessel) / vessels.length;

@@ -1,7 +1,7 @@
 /**
- * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. A year of a large fleet takes seconds to read: so one is
- * read at a time, for all who ask meanwhile; it counts for ten times as long as it took; and dates that are listed as they
- * were are not read again. Nothing happens while nobody asks.
+ * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. Reading a year of a large fleet takes seconds: so one map is
+ * read at a time, for all simultaneous requests; it is cached for ten times as long as the read took; and dates whose list has
+ * not changed are not read again. Nothing is read without a request.
  */
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
@@ -46,7 +46,7 @@ function readDate(query: Readonly<Record<string, unknown>>, name: 'from' | 'to')
   throw new ConfigError('usage', `${name}: got ${got}, expected a UTC date YYYY-MM-DD`);
 }
 
-/** Throws ConfigError `usage` for a range that is empty, or too long. */
+/** Throws ConfigError `usage` for a range that is empty or too long. */
 async function rangeOf({ store, clock }: WebPorts, job: Job, asked: Asked) {
   const firstDate = await firstReceiptDate(store, job.name);
   const today = microsToDate(clock.nowMs() * 1_000);
@@ -61,25 +61,25 @@ async function rangeOf({ store, clock }: WebPorts, job: Job, asked: Asked) {
   return { from, to, firstDate };
 }
 
-/** The last year, from the first published date on; as many days as a look-back has where there is none. */
+/** The last year, from the first published date on; if none is published, as many days as a look-back. */
 function defaultFrom(to: string, firstDate: string | undefined, lookbackDays: number): string {
   const yearBefore = addDays(to, -DEFAULT_DAYS);
   if (firstDate === undefined) return addDays(to, -lookbackDays);
   return firstDate > yearBefore && firstDate < to ? firstDate : yearBefore;
 }
 
-/** An answer counts for at least so long, and at most; in between as long as keeps reading below a tenth of the time. */
+/** Minimum and maximum time for which an answer is cached; in between, reading takes less than a tenth of the time. */
 const MIN_KEPT_MS = 10_000;
 const MAX_KEPT_MS = 300_000;
 const KEPT_TIMES = 10;
-/** Answers that are kept: some 400 kB each. */
+/** Maximum of cached answers: some 400 kB each. */
 const MAX_KEPT = 8;
-/** Different questions that wait for their turn; nobody looks at more maps at once. */
+/** Maximum of different requests that wait for their turn. */
 const MAX_WAITING = 16;
-/** What was read of a job is kept up to so many vessel-days, at some 230 bytes each, and while somebody looks. */
+/** Vessel-days that are cached for a job, at some 230 bytes each, while its map is requested. */
 const MAX_REMEMBERED = 800_000;
 const FORGOTTEN_AFTER_MS = 600_000;
-/** Of each state. Planning fills the queue with some thousands. */
+/** Ids that are read of each state. Planning fills the queue with some thousands. */
 const MAX_NAMES = 200_000;
 
 function createCoverageAnswers(ports: WebPorts) {
@@ -94,7 +94,7 @@ function createCoverageAnswers(ports: WebPorts) {
   const askQueue = createQueueQuestion(ports);
 
   async function read(job: Job, asked: Asked): Promise<Buffer> {
-    // What is read is garbage soon: without this a worker would hold some sixty megabytes of it.
+    // What was read soon becomes garbage: without this a worker would keep some sixty megabytes of it.
     const collectAsBefore = collectEarly();
     try {
       const memory = memories.get(job.name) ?? createStatusMemory();
@@ -156,7 +156,7 @@ function createCoverageAnswers(ports: WebPorts) {
   };
 }
 
-/** Undefined without a fleet. Commands wait while Redis is away: one question at a time, and not for long. */
+/** Undefined without a fleet. Commands wait while Redis is unreachable: so one read at a time, with a short time-out. */
 function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   const names = fleet && shareAnswer(clock, () => fleet.queue.names(MAX_NAMES), 0);
   return async (): Promise<QueueNames | 'away' | undefined> => {

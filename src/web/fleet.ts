@@ -1,4 +1,4 @@
-/** `GET /api/fleet`: all who look share one look at Redis, and one at the lake's backfills. */
+/** `GET /api/fleet`: simultaneous requests share one read of Redis, and one of the lake's backfills. */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { endsWithin, shareAnswer } from '../core/concurrency.ts';
@@ -16,9 +16,9 @@ import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
 
-/** Everybody who asks meanwhile is told the same; backfills too are read at most so often. */
+/** Requests within this time share an answer; backfills too are read at most so often. */
 const SHARED_MS = 1_000;
-/** Progress of a backfill that is older says nothing of its rate now. */
+/** Older progress of a backfill says nothing about its rate now. */
 const FRESH_MS = 120_000;
 
 const UNKNOWN =
@@ -80,7 +80,7 @@ function answerOf(
         startedMs: nowMs - agoMs - upMs,
         seenMs: nowMs - agoMs,
       }))
-      // The one that was heard of last first: in a container that was started again it may have the same pid.
+      // The one with the latest report first: in a restarted container it may have the same pid.
       .sort(
         (a, b) =>
           a.role.localeCompare(b.role) ||
@@ -125,7 +125,7 @@ function limitsOf(fleet: FleetPorts, { limits }: FleetSeen, nowMs: number): Flee
   };
 }
 
-/** Every step of a day, those without a request too. */
+/** Every ten minutes of a day, including those without a request. */
 function requestsOf({ requests, nowMs }: FleetSeen): FleetAnswer['requests'] {
   const known = new Map(requests.map((step) => [step.fromMs, step]));
   const lastMs = Math.floor(nowMs / REQUEST_SLICE_MS) * REQUEST_SLICE_MS;
@@ -169,12 +169,12 @@ interface BackfillsRead {
   readonly notes: readonly string[];
 }
 
-/** Shown at the most: a page of more says nothing. */
+/** Maximum that is shown: a longer page is of no use. */
 const MAX_SHOWN = 200;
 const MAX_NOTES = 5;
 const PATIENCE_MS = 400;
 
-/** Never rejects: what cannot be read now stays as it was read last, and a note says so. */
+/** Never rejects: if backfills cannot be read now, the last ones stay, and a note says so. */
 function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<BackfillsRead> {
   let last: BackfillsRead = { backfills: [], notes: ['The backfills of the lake have not been read yet.'] };
 

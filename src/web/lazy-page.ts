@@ -1,4 +1,4 @@
-/** The page, opened when somebody first asks for it: nobody who does not look pays for it. */
+/** The page, opened at its first request: a process whose page is not used does not pay for it. */
 import type { RequestListener, ServerResponse } from 'node:http';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
@@ -7,11 +7,11 @@ import type { WebAccess, WebPorts } from './ports.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { closedBecause } from './sign-in/guard.ts';
 
-/** Opened at the first request, and again at the next when that failed, or a secret has changed. */
+/** Opened at the first request, and again at the next one if that failed or a secret has changed. */
 export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts) {
   let access = accessNow();
   let opening: Promise<OpenedPage> | undefined;
-  /** What has ended stays ended: of the secrets that signed a session, another one may have changed. */
+  /** Ended sessions stay ended when the page is opened again: the secret that changed may be another one than theirs. */
   let ended: EndedSessions | undefined;
   const open = async () => {
     const { createEndedSessions, openPage } = await import('./open-page.ts');
@@ -69,11 +69,11 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-  // What is answered depends on who asks; files say otherwise.
+  // Answers depend on the user, so they are not cached; files set their own header.
   'cache-control': 'no-store',
 };
 
-/** Set them before anything else does: who knows better sets them again. */
+/** Set first, so that later code can replace them. */
 function setPageHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
 }

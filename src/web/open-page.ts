@@ -1,4 +1,4 @@
-/** The page as something that answers requests, whoever listens for them. */
+/** The page as a handler of requests, for any listener. */
 import type { RequestListener } from 'node:http';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
@@ -47,7 +47,7 @@ export async function openPage(ports: WebPorts, access: WebAccess, ended: EndedS
   });
   guardHost(server, access);
   answerErrors(server, ports);
-  // A body is JSON, or it is not read.
+  // Only JSON bodies are read.
   server.removeContentTypeParser('text/plain');
   server.setNotFoundHandler(async (_request, reply) =>
     reply.code(404).type('text/plain; charset=utf-8').send('Nothing is served here. The page is at /\n'),
@@ -76,7 +76,7 @@ export async function openPage(ports: WebPorts, access: WebAccess, ended: EndedS
   return { answer, close: () => server.close() };
 }
 
-/** Errors as ErrorAnswer: what is ours says what happened, what is not goes to the log. */
+/** Errors as ErrorAnswer: our errors are shown, others are only logged. */
 function answerErrors(server: FastifyInstance, { log }: WebPorts): void {
   server.setErrorHandler(async (error: FastifyError | Error, request, reply) => {
     const status = statusOf(error);
@@ -88,7 +88,7 @@ function answerErrors(server: FastifyInstance, { log }: WebPorts): void {
     const isTold = status < 500 || error instanceof VesselExportError;
     const code = error instanceof VesselExportError ? error.code : status < 500 ? 'usage' : codeOf(error);
     const message = isTold ? messageOf(error) : 'the server failed to respond; its log has the reason';
-    // What passes by itself may be asked for again soon.
+    // A temporary error allows a retry soon.
     if (status === 503) reply.header('retry-after', '2');
     return reply
       .removeHeader('content-encoding')
@@ -107,11 +107,11 @@ function statusOf(error: FastifyError | Error): number {
   return status >= 400 && status < 500 ? status : 500;
 }
 
-/** Bytes of large answers on their way, before they were compressed. */
+/** Maximum bytes of large answers that are being sent, before compression. */
 const ANSWERS = { what: 'bytes of answers on their way', max: 64 << 20, maxOfClient: 32 << 20 };
 const SMALL_ANSWER_BYTES = 64 << 10;
 
-/** JSON only: pieces of an object are asked for by their bytes, and have bounds of their own. */
+/** JSON only: ranges of an object have their own limits. */
 function compressAnswers(api: FastifyInstance): void {
   const take = createShares(ANSWERS);
   api.addHook('onSend', async (request, reply, payload) => {
@@ -128,7 +128,7 @@ function compressAnswers(api: FastifyInstance): void {
   });
 }
 
-/** A lake that is away takes nothing from who looks at the fleet. */
+/** The view of the fleet must work without the lake. */
 const LAKE_PATIENCE_MS = 1_000;
 
 function registerAbout(api: FastifyInstance, ports: WebPorts, { lakeUrl }: WebAccess): void {
@@ -149,7 +149,7 @@ function registerAbout(api: FastifyInstance, ports: WebPorts, { lakeUrl }: WebAc
   });
 }
 
-/** Asked anew until the lake is one of tables, which it stays: `convert` may be at work while the page is open. */
+/** Read again until the lake is a delta lake, which is final: `convert` may run while the page is open. */
 function createLayoutQuestion({ store, clock }: WebPorts): () => Promise<Layout> {
   let known: Layout | undefined;
   return async () => {

@@ -1,4 +1,4 @@
-/** What the page is made of: the lake, and where there is one the fleet. */
+/** What the page needs: the lake and, if there is one, the fleet. */
 import type { ApiVersion, Clock, Job, Log, ProcessId } from '../core/model/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -17,31 +17,31 @@ export interface WebPorts {
 }
 
 export interface WebAccess {
-  /** HTTP_HOST: where it listens. */
+  /** HTTP_HOST: the address on which it listens. */
   readonly host: string;
-  /** WEB_READ_PASSWORD; without it and `named` reading is open, where that can be (`closedBecause`). */
+  /** WEB_READ_PASSWORD; without it and `named` reading is open, if that is allowed (`closedBecause`). */
   readonly readPassword: string | undefined;
-  /** WEB_ACT_PASSWORD, with which one may read too; undefined: nobody acts by a password. */
+  /** WEB_ACT_PASSWORD, which also gives the right to read; undefined: no password gives the right to act. */
   readonly actPassword: string | undefined;
-  /** People whom somebody else names; undefined: nobody does. */
+  /** Users whom a provider or proxy names; undefined: there is neither. */
   readonly named?: NamedPeople | undefined;
-  /** Is it the address of a proxy that is believed? Absent: none is. */
+  /** Whether an address is that of a trusted proxy. Absent: no proxy is trusted. */
   readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
-  /** Do browsers reach the page by https, whatever a proxy says? */
+  /** Whether browsers reach the page by https, whatever a proxy says. */
   readonly isHttps?: boolean;
-  /** Its passwords are masked before it is shown. */
+  /** Passwords in it are masked before it is shown. */
   readonly lakeUrl: string;
   readonly onLoginFailed?: (outcome: 'wrong' | 'locked') => void;
 }
 
-/** By whom people are named, and which of them may look and act. */
+/** Who names the users, and which of them may read and act. */
 export interface NamedPeople {
-  /** Headers of a proxy that is believed, in small letters. */
+  /** Headers of a trusted proxy, in lower case. */
   readonly headers?: { readonly user: string; readonly groups: string | undefined } | undefined;
   readonly provider?: ProviderSettings | undefined;
-  /** Undefined: all who are named may look. */
+  /** Undefined: all named users may read. */
   readonly readGroups: readonly string[] | undefined;
-  /** Who is in one of them may act. */
+  /** Members of these groups may act. */
   readonly actGroups: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** From where somebody asks, and what those who ask may have at once of something that is bounded, in all and each. */
+/** The client's address, and limits on what clients may use at once, in total and per address. */
 import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../core/logins.ts';
@@ -6,7 +6,7 @@ import { WebError } from './web-error.ts';
 
 export type Client = Pick<FastifyRequest, 'ip' | 'socket'>;
 
-/** The connection's other end, or the last address of `X-Forwarded-For` that is no proxy of ours. */
+/** The address of the connection, or the last one in `X-Forwarded-For` that is no trusted proxy. */
 export function addressOf({ ip, socket }: Client): string {
   const address = ip.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
   return clientAddress(isIP(address.replace(/%.*$/, '')) === 0 ? socket.remoteAddress : address);
@@ -18,7 +18,7 @@ interface SharesOptions {
   readonly maxOfClient: number;
 }
 
-/** Taken until the answer has ended. Throws WebError 503 `busy` where no more is to be had. */
+/** Reserved until the answer has ended. Throws WebError 503 `busy` if the limit is reached. */
 type TakeShare = (client: Client, reply: Pick<FastifyReply, 'raw'>, amount: number) => void;
 
 export function createShares({ what, max, maxOfClient }: SharesOptions): TakeShare {
@@ -33,7 +33,7 @@ export function createShares({ what, max, maxOfClient }: SharesOptions): TakeSha
   return (asking, { raw }, amount) => {
     if (raw.closed) return;
     const client = addressOf(asking);
-    // One alone is never too large.
+    // A single request is never too large.
     const isOver = (now: number, most: number) => now > 0 && now + amount > most;
     if (isOver(total, max) || isOver(taken.get(client) ?? 0, maxOfClient))
       throw new WebError(503, 'busy', `there are too many ${what} at once; try again later`);

@@ -1,4 +1,4 @@
-/** The page's own files, and those of the libraries it uses: read, compressed and kept when somebody first asks. */
+/** The page's own files, and those of its libraries: read, compressed and cached at the first request. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
@@ -12,10 +12,10 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 const deflate = promisify(gzip);
 const squeeze = promisify<Buffer, { params: Record<number, number> }, Buffer>(brotliCompress);
 
-/** Less is not worth the time. */
+/** Smaller files are not compressed. */
 export const MIN_COMPRESSED_BYTES = 1_000;
 
-/** What an `Accept-Encoding` header takes, by our preference. */
+/** Encodings, in our order of preference. */
 export function encodingFor(accepted: string | undefined): Encoding {
   const names = (accepted ?? '')
     .split(',')
@@ -24,7 +24,7 @@ export function encodingFor(accepted: string | undefined): Encoding {
   return (['br', 'gzip'] as const).find((name) => names.includes(name)) ?? 'identity';
 }
 
-/** In the threads of the system. `isKept`: once for all who ask, so it may take longer. */
+/** Compresses in the thread pool. `isKept`: the result is cached, so it may take longer. */
 export async function compress(bytes: Buffer, encoding: Encoding, isKept: boolean): Promise<Buffer> {
   if (encoding === 'gzip') return await deflate(bytes, { level: isKept ? 9 : 6 });
   if (encoding === 'identity') return bytes;
@@ -43,7 +43,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Addresses at which the page shows a view; the page's own router does the rest. */
+/** Addresses of views; the page's own router does the rest. */
 const VIEW_PATHS = ['/', '/coverage/:job', '/day/:job/:vessel/:date', '/fleet'] as const;
 
 /** Serve `/page/…`, `/vendor/…` and the addresses of the views. */
@@ -57,7 +57,7 @@ export async function registerFiles(server: FastifyInstance): Promise<void> {
   for (const path of VIEW_PATHS) server.get(path, (request, reply) => shell(request, reply));
 }
 
-/** Address → path. Types and settings of the compiler lie beside, and are not served. */
+/** Address → path. Types and compiler settings in the same folder are not served. */
 async function pageFiles(): Promise<[string, string][]> {
   const entries = await readdir(PAGE_FOLDER, { recursive: true, withFileTypes: true });
   return entries
@@ -66,7 +66,7 @@ async function pageFiles(): Promise<[string, string][]> {
     .map((path) => [`/page/${relative(PAGE_FOLDER, path).split(sep).join('/')}`, path]);
 }
 
-/** Libraries at `/vendor/<package>/<path in it>`: only what runs in a browser, and only what the page uses. */
+/** Libraries at `/vendor/<package>/<path in it>`: only files that the page uses. */
 async function vendorFiles(): Promise<[string, string][]> {
   const uplot = dirname(fileURLToPath(import.meta.resolve('uplot/dist/uPlot.esm.js')));
   const hyparquet = dirname(fileURLToPath(import.meta.resolve('hyparquet/src/index.js')));
@@ -82,7 +82,7 @@ async function vendorFiles(): Promise<[string, string][]> {
 
 type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Kept in memory once it was asked for: all of them are less than 1 MB. */
+/** Cached in memory after the first request: all of them are less than 1 MB. */
 function openFile(path: string): Serve {
   const kept = new Map<Encoding, Promise<{ readonly etag: string; readonly bytes: Buffer }>>();
   const read = async (encoding: Encoding) => {
@@ -98,7 +98,7 @@ function openFile(path: string): Serve {
       kept.delete(encoding);
       throw error;
     });
-    // Asked again each time, answered in a few bytes: a new version is seen at once.
+    // Browsers ask again each time and get a few bytes, so a new version shows at once.
     reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' });
     const known = (request.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim());
     if (known.includes(etag)) return reply.code(304).send();

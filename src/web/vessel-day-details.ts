@@ -1,4 +1,4 @@
-/** Of a vessel-day: its hours and series with names and units as the lake knows them, and its earlier versions in a table. */
+/** Details of a vessel-day: hours, series with names and units from the lake, and its earlier versions in a table. */
 import { shareAnswer } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
@@ -21,14 +21,14 @@ import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
-/** Time series id → what the newest snapshot says of it. */
+/** Time series id → its metadata in the newest snapshot. */
 type KnownSeries = ReadonlyMap<string, { readonly name: string | null; readonly unit: string | null }>;
 
-/** For so long a look at the snapshots is kept: a page that is walked from day to day asks for the same. */
+/** How long the read of the snapshots is cached: pages of other days need the same. */
 const LOOK_MS = 60_000;
 const MAX_VESSELS = 20;
 
-/** Series by the newest snapshots of the lake's metadata jobs, kept for a while. Throws what the store throws. */
+/** Series in the newest snapshots of the lake's metadata jobs, cached for a while. Throws what the store throws. */
 export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
   const looks = new Map<string, () => Promise<KnownSeries>>();
 
@@ -54,7 +54,7 @@ export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
   };
 }
 
-/** The detail that a receipt names, where it names one. Throws DataError `damaged-file`, and what the store throws. */
+/** The detail that a receipt names, if any. Throws DataError `damaged-file`, and what the store throws. */
 export async function dayDetail(
   store: WebPorts['store'],
   day: VesselDay,
@@ -83,7 +83,7 @@ function hourTotals(counts: CountsJson): number[] {
   return totals;
 }
 
-/** Most rows first; those that were selected and had none are last. */
+/** Series with the most rows first; selected series without rows last. */
 export function seriesOf(date: string, { ours, series = {} }: Detail, known: KnownSeries): DaySeries[] {
   const counts = DayCounts.fromJson(dateToMicros(date), ours);
   const names = new Map<string, unknown>(Object.entries(series));
@@ -104,16 +104,16 @@ export function seriesOf(date: string, { ours, series = {} }: Detail, known: Kno
 
 type DayVersion = VesselDayAnswer['versions'][number];
 
-/** A file is put a moment before the entry that names it, and clocks of a store are not exact. */
+/** A file is written shortly before the entry that names it, and clocks of a store are not exact. */
 const BEFORE_ENTRY_MS = 10_000;
-/** Entries that are read to find the one of a file: days that are finished within a second share one. */
+/** Maximum of entries that are read to find that of a file: days that finish within a second share one. */
 const MAX_ENTRIES = 64;
-/** Files that a day may have had: more are not looked for. */
+/** Maximum of earlier files of a day that are searched. */
 const MAX_FILES = 50;
 
 type ReadStore = Pick<ObjectStore, 'get' | 'getRange' | 'head' | 'list'>;
 
-/** The file by which an entry brought a vessel-day; undefined where it did not. Throws DataError `damaged-log`. */
+/** The file that an entry adds for a vessel-day, if any. Throws DataError `damaged-log`. */
 export async function fileOfVersion(
   store: Pick<ObjectStore, 'get'>,
   day: VesselDay,
@@ -130,7 +130,7 @@ export async function fileOfVersion(
   return undefined;
 }
 
-/** Is it a name that an object of this vessel-day may have? A log or receipt may have been written by anybody. */
+/** Whether an object of this vessel-day may have this key. Anyone may have written a log or receipt. */
 export function isFileOf(day: VesselDay, key: string): boolean {
   const parsed = parseDayFileKey(key);
   return parsed !== undefined && formatVesselDay(parsed) === formatVesselDay(day);

@@ -1,4 +1,4 @@
-/** The object of a vessel-day by ranges: of that very day only, and each body of the one version in its ETag. */
+/** The object of a vessel-day by ranges: only of that day, and each body from the one version in its ETag. */
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -12,9 +12,9 @@ import { WebError } from './web-error.ts';
 
 type ReadStore = Pick<ObjectStore, 'get' | 'getRange' | 'head'>;
 
-/** Bytes that are asked of the store at once: the memory that a reader takes, for nothing is read ahead. */
+/** Bytes that are read from the store at once: this bounds the memory of a request, because nothing is read ahead. */
 const CHUNK_BYTES = 1 << 20;
-/** Objects that are read at once: of these so many by one address. A browser reads six. */
+/** Maximum of objects that are read at once, in total and by one address. A browser reads six. */
 const READERS = { what: 'readers of objects', max: 48, maxOfClient: 24 };
 
 interface DayFile {
@@ -23,7 +23,7 @@ interface DayFile {
   readonly etag: string;
 }
 
-/** The object that a receipt names, as it lies there; undefined where there is none, or none of this day. */
+/** The object that a receipt names, as it is in the store; undefined if there is none, or none of this day. */
 export async function dayFile(
   store: Pick<ObjectStore, 'head'>,
   day: VesselDay,
@@ -35,7 +35,7 @@ export async function dayFile(
 async function fileAt(store: Pick<ObjectStore, 'head'>, key: string): Promise<DayFile | undefined> {
   const head = await store.head(key);
   if (head === undefined) return undefined;
-  // What a store calls a version says where it lies and when it was written: that is nobody's business.
+  // A store's version reveals where the object is and when it was written, so the ETag is a digest of it.
   const etag = `"${hash('sha256', `${key}\n${head.version}`).slice(0, 32)}"`;
   return { key, sizeBytes: head.sizeBytes, etag };
 }
@@ -65,7 +65,7 @@ interface ByteRange {
   readonly toByte: number;
 }
 
-/** The one range that is asked for; undefined: all of it. Throws WebError 416 for none of it, or more than one. */
+/** The requested range; undefined: the whole object. Throws WebError 416 for a range outside of it, or for several. */
 export function rangeOf(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined;
   const ranges = /^bytes=(.+)$/i.exec(header.trim())?.[1]?.split(',') ?? [];
@@ -87,7 +87,7 @@ function notSatisfiable(why: string): WebError {
   return new WebError(416, 'range-not-satisfiable', `the range cannot be answered: ${why}`);
 }
 
-/** Is a version among those of an If-Match or If-None-Match? Weak ones never are. */
+/** Whether a version is in an If-Match or If-None-Match. Weak ones never match. */
 function isAmong(header: string, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some((one) => one.trim() === etag);
 }
@@ -105,7 +105,7 @@ export function createObjectSender(store: ReadStore): SendObject {
 
 async function sendObject(store: ReadStore, day: VesselDay, request: ObjectRequest, reply: FastifyReply) {
   const { version } = request.query;
-  // Others have their turn, a probe too, and it shows who has left already.
+  // Other requests, such as probes, get a turn, and it shows whether the client has left.
   await setImmediate();
   expectPresent(reply);
   const file = await findFile(store, day, version === undefined ? undefined : String(version));
@@ -125,7 +125,7 @@ async function sendObject(store: ReadStore, day: VesselDay, request: ObjectReque
   }
   const { fromByte, toByte } = range ?? { fromByte: 0, toByte: sizeBytes };
   const chunks = readChunks(store, day, file, { fromByte, toByte });
-  // The first one before anything is said: what goes wrong mostly is told as an error.
+  // The first piece is read before the header is sent, so that most failures become an error answer.
   const first = request.method === 'HEAD' || fromByte === toByte ? undefined : (await chunks.next()).value;
   if (range !== undefined)
     reply.code(206).header('content-range', `bytes ${fromByte}-${toByte - 1}/${sizeBytes}`);
@@ -138,12 +138,12 @@ async function sendObject(store: ReadStore, day: VesselDay, request: ObjectReque
   return reply.send(bodyOf(first, chunks));
 }
 
-/** Throws WebError 503 `gone` where nobody waits for the answer any more: many who ask and leave would cost much. */
+/** Throws WebError 503 `gone` if the client has left: many that request and leave would cost much. */
 function expectPresent({ raw }: FastifyReply): void {
   if (raw.closed) throw new WebError(503, 'gone', 'who asked has left');
 }
 
-/** Nothing is asked of the store before the client has taken what was sent: `Readable.from` would be a piece ahead. */
+/** Nothing is read from the store before the client has taken what was sent: `Readable.from` would read a piece ahead. */
 function bodyOf(first: Buffer, rest: AsyncGenerator<Buffer, undefined>): Readable {
   let next: Promise<IteratorResult<Buffer, undefined>> | undefined = Promise.resolve({ value: first });
   return new Readable({
@@ -158,7 +158,7 @@ function bodyOf(first: Buffer, rest: AsyncGenerator<Buffer, undefined>): Readabl
   });
 }
 
-/** Throws WebError 412 `replaced` when the object is not that version any more: nothing of another is handed out. */
+/** Throws WebError 412 `replaced` if the object is another version by now: no bytes of that are sent. */
 async function* readChunks(
   store: ReadStore,
   day: VesselDay,
@@ -168,7 +168,7 @@ async function* readChunks(
   for (let at = fromByte; at < toByte; at += CHUNK_BYTES) {
     const until = Math.min(toByte, at + CHUNK_BYTES);
     const bytes = await store.getRange(key, at, until);
-    // It was that version before and is it after: so it was meanwhile.
+    // It is that version before and after the read, so it was during the read.
     const after = await fileAt(store, key);
     if (after?.etag !== etag || bytes?.length !== until - at) throw replaced(day);
     yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,4 +1,4 @@
-/** All that lake and queue know of a vessel-day. A damaged file costs its part of the answer, told as a problem. */
+/** Everything that lake and queue have about a vessel-day. A damaged file costs only its part of the answer, which names it as a problem. */
 import type { FastifyInstance } from 'fastify';
 import { stateOf } from '../audit/status/cells.ts';
 import { readDayStatus } from '../audit/status/job-status.ts';
@@ -60,7 +60,7 @@ function dayOf(jobs: readonly Job[], { job: name, vessel, date }: VesselDay) {
   return { job, day: { job: name, vessel, date } };
 }
 
-/** What costs only a part of the answer. */
+/** Errors that cost only a part of the answer. */
 const TOLD = [DataError, ConfigError, WebError];
 
 export async function answerVesselDay(
@@ -69,7 +69,7 @@ export async function answerVesselDay(
   day: VesselDay,
 ): Promise<VesselDayAnswer> {
   const problems: string[] = [];
-  /** What is read, or undefined where a file is damaged, be it the lake's own, or Redis is away: that is told. */
+  /** What was read; undefined if a file is damaged or Redis is unreachable, which is added to the problems. */
   async function told<T>(reading: Promise<T>): Promise<T | undefined> {
     try {
       return await reading;
@@ -128,7 +128,7 @@ async function warningOf({ store }: WebPorts, receipt: Receipt): Promise<VesselD
   return { message: describeWarnings(accepted ? all : open), accepted };
 }
 
-/** What stands open is what the vessel's newest receipt says: the next day carries a warning on, or is without it again. */
+/** A warning is open if the vessel's newest receipt has it: each following day carries it on until it is over. */
 async function isNewest({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
   const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
   return next === undefined || next.startedAt < startedAt;
@@ -158,7 +158,7 @@ function epochsOf(claims: readonly FoundClaim[], receipt: Receipt | undefined): 
   return [...new Set(epochs)].sort((a, b) => a - b);
 }
 
-/** Null where it is not in the queue, and where there is none. Throws WebError where Redis is away. */
+/** Null if it is not in the queue, or if there is no queue. Throws WebError if Redis is unreachable. */
 async function queuedFacts({ fleet, clock }: WebPorts, day: VesselDay): Promise<VesselDayAnswer['queued']> {
   if (fleet === undefined) return null;
   const without = 'whether the vessel-day is in the queue is not known';

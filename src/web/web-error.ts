@@ -1,9 +1,9 @@
-/** Why a question to the page's server is not answered; and the one wait for Redis: one that is away or frozen costs what only it knows, and soon. */
+/** Errors of the page's server, and the wait for Redis: if it is unreachable or hangs, only what it alone knows is missing, after a short time. */
 import { endsWithin } from '../core/concurrency.ts';
 import { messageOf, VesselExportError } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 
-/** `status` 4xx or 5xx. The message is shown to who asked: what was found, what was expected, what to do next. */
+/** `status` 4xx or 5xx. The message is shown to the user: what was found, what was expected, what to do next. */
 export class WebError extends VesselExportError {
   readonly status: number;
   constructor(status: number, code: string, message: string, options?: ErrorOptions) {
@@ -12,12 +12,12 @@ export class WebError extends VesselExportError {
   }
 }
 
-/** It answers in milliseconds, or is away. */
+/** Redis replies in milliseconds, or counts as unreachable. */
 const PATIENCE_MS = 2_000;
 
 /**
- * What Redis answers. `without`: what is not known, or not done, without an answer: the end of a sentence. Throws WebError
- * 503: `redis-away`, or `redis-refuses` where it is there and will not.
+ * What Redis replies. `without`: the end of a sentence that says what is not known, or not done, without a reply. Throws
+ * WebError 503: `redis-away`, or `redis-refuses` if it replies with an error.
  */
 export async function askRedis<T>(
   asked: Promise<T>,

@@ -1,8 +1,14 @@
 /** Shorter histories of a fleet. */
 import type { FleetHistory } from './fleet-history.ts';
 import { liveFleet } from './fleet-live.ts';
+import type { Living } from './shrink.ts';
 
-export const FLEET_SHRINKING = { live: liveFleet, shorter: shorterFleet };
+export const FLEET_HISTORIES: Living<FleetHistory> = {
+  live: liveFleet,
+  shorter: shorterFleet,
+  // What was drawn is kept as it is.
+  tell: () => [],
+};
 
 /** Every history that lacks one thing, the largest things first. */
 function* shorterFleet(history: FleetHistory): Generator<FleetHistory> {

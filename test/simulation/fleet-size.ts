@@ -90,7 +90,7 @@ function createSizedWorld(vesselCount: number, days: number) {
     const clock = scheduler.clockOf(life);
     const store = counted(disk, count);
     const { ports } = openPorts({
-      ...{ name: life.name, store, clock, vessels, dates, isFleet: true, wanted: undefined },
+      ...{ name: life.name, store, clock, vessels, dates, isFleet: true, log: undefined, wanted: undefined },
       transport: transportOf(life),
       draw: randomOf(1, life.name),
       sizes: { rowGroupRows: 1_000, partBytes: 1 << 20 },

@@ -164,7 +164,7 @@ function openProcess(world: FleetWorld, life: Life, select: 0 | 1, onEffect: (wh
     }),
   );
   const opened = openPorts({
-    ...{ name: life.name, store, clock, transport, draw, vessels, dates, isFleet: true },
+    ...{ name: life.name, store, clock, transport, draw, vessels, dates, isFleet: true, log: undefined },
     sizes: { rowGroupRows: 1_000, partBytes: 1 << 20 },
     wanted: layout === 'delta' ? layout : undefined,
   });

@@ -1,8 +1,9 @@
-/** A build of the product with one defect: `node planted-child.ts NAME SEEDS` prints the first seed that finds it, and how. */
+/** A build of the product with one defect: `node planted-child.ts NAME SEEDS [tell]` prints the first seed that finds it, and how. */
 import { registerHooks } from 'node:module';
-import { MUTANTS } from './mutants.ts';
+import { MUTANTS, planted } from './mutants.ts';
+import type { Living } from './shrink.ts';
 
-const [name = '', seeds = '2000'] = process.argv.slice(2);
+const [name = '', seeds = '2000', tell] = process.argv.slice(2);
 const mutant = MUTANTS.find((one) => one.name === name);
 if (mutant === undefined) throw new Error(`no planted defect is called ${name}`);
 
@@ -11,21 +12,29 @@ registerHooks({
     const loaded = nextLoad(url, context);
     if (!url.endsWith(`/src/${mutant.file}`)) return loaded;
     const text = Buffer.from(loaded.source as Uint8Array).toString();
-    if (!text.includes(mutant.find)) throw new Error(`${mutant.file} does not have what '${name}' replaces`);
-    return { ...loaded, source: text.replace(mutant.find, () => mutant.put) };
+    return { ...loaded, source: planted(mutant, text) };
   },
 });
 const { drawHistory } = await import('./history.ts');
-const { live } = await import('./live.ts');
 const { drawFleetHistory } = await import('./fleet-history.ts');
-const { liveFleet } = await import('./fleet-live.ts');
+const { FLEET_HISTORIES } = await import('./fleet-shrink.ts');
+const { HISTORIES, tellShortest } = await import('./shrink.ts');
 const { only } = mutant;
-const liveSeed = (seed: number) =>
-  only === 'fleet' ? liveFleet(drawFleetHistory(seed)) : live(drawHistory(seed, only));
-for (let seed = 1; seed <= Number(seeds); seed++) {
-  const { fault } = await liveSeed(seed);
-  if (fault === undefined) continue;
+
+/** Does this history find it? Then it is told. */
+async function finds<H>(seed: number, history: H, how: Living<H>): Promise<boolean> {
+  const { fault } = await how.live(history);
+  if (fault === undefined) return false;
   process.stdout.write(`${seed} ${fault.replaceAll('\n', ' ')}\n`);
-  break;
+  if (tell !== undefined) process.stdout.write(await tellShortest(history, fault, how));
+  return true;
+}
+
+for (let seed = 1; seed <= Number(seeds); seed++) {
+  const isFound =
+    only === 'fleet'
+      ? await finds(seed, drawFleetHistory(seed), FLEET_HISTORIES)
+      : await finds(seed, drawHistory(seed, only), HISTORIES);
+  if (isFound) break;
 }
 process.exit(0);

@@ -1,20 +1,19 @@
 /**
- * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep|fleet] [--planted [NAME]] [--fleet VESSELSxDAYS]`: lives
- * that many histories; of one that fails it prints the shortest history that still does. With `--planted`: a line for each
- * planted defect, with the seed that has found it. With `--fleet`: what a fleet of that size takes, as lines of JSON. Ends with
- * 1 where a history fails, or a defect is not found.
+ * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep|fleet]`: lives that many histories; of one that fails it
+ * prints the shortest history that still does. `--planted`: a line for each planted defect, with the seed that has found it;
+ * `--planted --name NAME`: only that one, and the shortest history that finds it. `--fleet VESSELSxDAYS`: what a
+ * fleet of that size takes, as lines of JSON. Ends with 1 where a history fails, a cell of
+ * the table was never visited by a thousand, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
 import { type Crossing, tellCrossings } from './damage.ts';
 import { drawFleetHistory } from './fleet-history.ts';
-import { FLEET_SHRINKING } from './fleet-shrink.ts';
+import { FLEET_HISTORIES } from './fleet-shrink.ts';
 import { liveAtSize } from './fleet-size.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
-import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
-import { SHRINKING, type Shrinking, shrink } from './shrink.ts';
-import type { Watching } from './world.ts';
+import { HISTORIES, type Living, tellShortest } from './shrink.ts';
 
 const { values } = parseArgs({
   options: {
@@ -26,20 +25,20 @@ const { values } = parseArgs({
     fleet: { type: 'string' },
   },
 });
-const only = values.only as Profile | 'fleet' | undefined;
 const KINDS = [...PROFILES, 'fleet'] as const;
+const only = values.only as Profile | 'fleet' | undefined;
 if (only !== undefined && !KINDS.includes(only)) {
   process.stderr.write(`--only: found ${only}, expected one of ${KINDS.join(', ')}\n`);
   process.exit(2);
 }
+const [from, seeds] = [Number(values.from), Number(values.seeds)];
 /** A fleet's history takes as long as many others: one seed in so many has one too. */
 const FLEET_EVERY = 25;
-const [from, seeds] = [Number(values.from), Number(values.seeds)];
 if (values.fleet !== undefined) await measureFleet(values.fleet);
 const isSound = values.planted ? await findPlanted(values.name) : await simulate();
 process.exit(isSound ? 0 : 1);
 
-/** `10000x365` and the like. */
+/** `100x10` and the like. */
 async function measureFleet(size: string): Promise<never> {
   const [, vessels, days] = /^(\d{1,6})x(\d{1,4})$/.exec(size) ?? [];
   if (vessels === undefined) {
@@ -62,12 +61,12 @@ async function simulate(): Promise<boolean> {
     events += lived;
     if (fault === undefined) return;
     failed++;
-    await tellFault(seed, history, fault, how);
+    process.stdout.write(`seed ${seed}: ${fault}\n\n${await tellShortest(history, fault, how)}\n`);
   }
   for (let seed = from; seed < from + seeds; seed++) {
-    if (only !== 'fleet') await liveOne(seed, drawHistory(seed, only), { ...SHRINKING, live });
+    if (only !== 'fleet') await liveOne(seed, drawHistory(seed, only), HISTORIES);
     if (only === 'fleet' || (only === undefined && seed % FLEET_EVERY === 0))
-      await liveOne(seed, drawFleetHistory(seed), FLEET_SHRINKING);
+      await liveOne(seed, drawFleetHistory(seed), FLEET_HISTORIES);
   }
   const seconds = (performance.now() - beganMs) / 1_000;
   const { user, system } = process.cpuUsage();
@@ -79,16 +78,4 @@ async function simulate(): Promise<boolean> {
   const misfits = misfitsOf(visits).filter((misfit) => isMany || !misfit.endsWith('never visited'));
   for (const misfit of misfits) process.stdout.write(`${misfit}\n`);
   return failed === 0 && misfits.length === 0;
-}
-
-/** How a history of one kind is lived and shrunk. */
-interface Living<H> extends Shrinking<H> {
-  readonly live: (history: H, watching?: Watching) => ReturnType<typeof live>;
-}
-
-async function tellFault<H>(seed: number, history: H, fault: string, how: Living<H>): Promise<void> {
-  const shortest = await shrink(history, fault, how);
-  const { lines } = await how.live(shortest.history, { isTold: true });
-  process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
-  process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
 }

@@ -140,7 +140,7 @@ export function startVesselDayWorker(options: WorkerOptions) {
     if (!isPaused && !isExclusive && worker.closing === undefined) await worker.resume();
   }
 
-  /** It counts up to the number of workers that may die with it. */
+  /** Export a vessel-day that a dead worker had: after MAX_HANDED_ON deaths exclusively, after more it is given up. */
   async function performHandedOn(job: BullJob, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
     if (died === MAX_HANDED_ON) await performAlone(job, signal);

@@ -1,13 +1,12 @@
 import { GROWN } from './members.ts';
 
 /**
- * What processes of a fleet tell of themselves, and how it is looked at. Keys: seen (processes by when they were heard of
- * last), reports, requests, facts. What is there of another type is removed by the next report, and a look gives bounded
- * texts only.
+ * Scripts that store and read the reports of a fleet's processes. Keys: seen (processes by their last report), reports,
+ * requests, facts. A key of another type is removed by the next report, and a read returns bounded texts only.
  */
 /**
- * One report of a process: its own facts, what it has asked since the last one, and what it learned of the fleet where it
- * leads. One that comes twice, because its answer was lost, is counted once: `serial`.
+ * One report of a process: its own facts, its requests since the last report, and, if it leads, facts of the fleet. A report
+ * that is sent twice, because the reply was lost, is counted once: `serial`.
  */
 export const fleetReportScript = (now: string): string => `
 ${now}
@@ -74,8 +73,8 @@ return 1
 `;
 
 /**
- * One look, as JSON of `LookAnswer`. Behind the keys of the facts come those of the limits: state, seen, limits and leases
- * of the concurrency limit, then state, seen and limits of the rate limit.
+ * One read, as JSON of `LookAnswer`. After the keys of the facts come those of the limits: state, seen, limits and leases of
+ * the concurrency limit, then state, seen and limits of the rate limit.
  */
 export const fleetLookScript = (now: string): string => `
 ${now}${GROWN}

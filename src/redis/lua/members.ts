@@ -1,14 +1,14 @@
 /** What the limits' scripts begin with. ARGV[1]: JSON. KEYS: state, seen, limits, line, then the script's own. */
 
-/** Sets `now`, in milliseconds, by Redis' own clock: the machines' clocks play no part. It may step: see MEMBERS. */
+/** Sets `now`, in milliseconds, by Redis' own clock, not by the machines' clocks. It may step: see MEMBERS. */
 export const REDIS_NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 /**
- * Members are the processes that were heard of lately. Sets:
- *   now              never goes back: where Redis' clock was set back, it goes on from the latest moment it has shown
+ * Members are the processes that have reported lately. Sets:
+ *   now              never goes back: if Redis' clock was set back, it continues from the latest moment that it has shown
  *   silentMs         since the last exchange of anyone; a clock that was set forward looks like a silence
  *   limit             the smallest that a member is configured with; infinite when none has one
  *   ahead, others     live processes in the line: how many before this one, and all of them in order
@@ -66,7 +66,7 @@ local function keep()
 end
 `;
 
-/** The limits as they have grown since they were lowered, and when they changed: as core/model/limit-rules.ts has it. */
+/** How limits grow after they were lowered, and when they changed, by the rules of core/model/limit-rules.ts. */
 export const GROWN = `
 local function grownConcurrency(current, changed, limit, now, recoverMs)
   local steps = math.max(0, math.floor((now - changed) / recoverMs))

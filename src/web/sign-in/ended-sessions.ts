@@ -1,4 +1,4 @@
-/** Sessions ended before they expired, shared through Redis; without it each process knows its own. */
+/** Sessions that were ended before they expired, shared through Redis; without Redis each process knows its own. */
 import { shareAnswer } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
@@ -10,11 +10,11 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
 const LOOK_MS = 2_000;
 const LOOK_AGAIN_MS = 10_000;
-/** Clocks of machines agree so far. */
+/** How far the clocks of machines may differ. */
 const SKEW_SECONDS = 30;
-/** Beyond it all sessions are ended: whoever ends so many began them too. */
+/** Beyond this number all sessions are ended: only an attacker begins and ends so many. */
 const MAX_ENDED = 10_000;
-/** In the place of an id: the last of those that are ended. */
+/** In place of an id: all sessions up to a time are ended. */
 const ALL = 'all';
 
 export function createEndedSessions({ clock, log, fleet }: Pick<WebPorts, 'clock' | 'log' | 'fleet'>) {
@@ -73,11 +73,11 @@ export function createEndedSessions({ clock, log, fleet }: Pick<WebPorts, 'clock
       await look();
       return ended.has(id) || expiresAtS <= (ended.get(ALL) ?? 0);
     },
-    /** Here at once; the others are told as soon as that can be. */
+    /** It takes effect here at once, and in the other processes as soon as Redis is reachable. */
     end,
-    /** Throws WebError 503 where the others cannot be told now: it is done here, and they are told later all the same. */
+    /** Throws WebError 503 if the others cannot be notified now: it is done here, and they are notified later anyway. */
     endAll,
-    /** A session that begins now begins after the last time that all were ended, in seconds since the epoch. */
+    /** Earliest begin of a new session: after the last time that all were ended, in seconds since the epoch. */
     async notBeforeS(): Promise<number> {
       await look();
       return (ended.get(ALL) ?? 0) - SESSION_SECONDS + 1;

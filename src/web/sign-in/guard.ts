@@ -1,11 +1,11 @@
 /**
- * Who may see the page, and who may act.
+ * Access control of the page.
  *
- *   the page          where the process listens on this machine alone, or who looks is asked who they are
- *   reading           who has signed in, or is named by a proxy; everyone where nobody is asked, under a name of this
- *                     machine only: a name of elsewhere that resolves to it (DNS rebinding) is refused
- *   acting            who has signed in with WEB_ACT_PASSWORD or is in one of WEB_ACT_GROUPS, by a request that only a
- *                     script of this page can make; whoever tries and may not leaves a line in the log
+ *   the page          is served if the process listens on this machine alone, or if users have to sign in
+ *   reading           for users who have signed in, or whom a proxy names; without sign-in for everyone, but only under a name
+ *                     of this machine: another name that resolves to it (DNS rebinding) is refused
+ *   acting            for users who have signed in with WEB_ACT_PASSWORD or are in one of WEB_ACT_GROUPS, by a request that
+ *                     only a script of this page can send; a refused attempt is logged
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
@@ -26,22 +26,22 @@ interface Actor {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where who asks may act: always in routes of other methods than GET and HEAD. */
+    /** Set if the user may act: always in routes of other methods than GET and HEAD. */
     actor: Actor | undefined;
-    /** Whoever has signed in, or is named by a proxy. */
+    /** The user who has signed in, or whom a proxy names. */
     session: Session | undefined;
-    /** Why somebody whom we know may not act: thrown when what they tried has been read, for the log. */
+    /** Why a known user may not act: thrown after the body was read, so that the log has the act. */
     refusal: unknown;
   }
   interface FastifyContextConfig {
-    /** Answered to those too who have not signed in. */
+    /** Answered without a sign-in too. */
     readonly isOpen?: boolean;
-    /** Browsers come here from another site: what they bring is checked by the route. */
+    /** Browsers come here from another site: the route checks what they bring. */
     readonly isFromElsewhere?: boolean;
   }
 }
 
-/** A header that no form can send, and no script of another site without asking first, which we do not answer. */
+/** A header that no form can send, and no script of another site without a preflight request, which we do not answer. */
 const ACT_HEADER = 'x-vessel-export';
 export const MAX_NAME_CHARS = 64;
 
@@ -49,13 +49,13 @@ function isUnasked({ readPassword, named }: WebAccess): boolean {
   return readPassword === undefined && named === undefined;
 }
 
-/** Why the page is not served here at all; undefined where it is. */
+/** Why the page is not served at all; undefined if it is. */
 export function closedBecause(access: WebAccess): string | undefined {
   if (!isUnasked(access) || isLoopbackHost(access.host)) return undefined;
   return `The page is not served: HTTP_HOST is '${access.host}', where others can reach it, and no sign-in is configured. Set WEB_READ_PASSWORD (at least 12 characters), WEB_OIDC_ISSUER or WEB_USER_HEADER, or HTTP_HOST=127.0.0.1.`;
 }
 
-/** Refuse names of elsewhere where reading is open. For every request, also of files. */
+/** Refuse foreign host names if reading is open. For every request, including files. */
 export function guardHost(server: FastifyInstance, access: WebAccess): void {
   if (!isUnasked(access)) return;
   server.addHook('onRequest', async (request) => {
@@ -119,7 +119,7 @@ export function guardApi(
     if (request.refusal !== undefined) throw refused(request, request.refusal);
   });
 
-  /** A line of the log, of which there is a bounded number a minute. */
+  /** Logs a line, but only a bounded number per minute. */
   function refused(request: FastifyRequest, error: unknown): unknown {
     const { session, body } = request;
     const line = bound();
@@ -143,7 +143,7 @@ export function canAct({ actPassword, named }: WebAccess): boolean {
   return actPassword !== undefined || (named?.actGroups.length ?? 0) > 0;
 }
 
-/** What somebody may whom a provider or a proxy names; undefined: nothing. */
+/** The rights of a user whom a provider or a proxy names; undefined: none. */
 export function rightOf(
   { readGroups, actGroups }: NamedPeople,
   groups: readonly string[],
@@ -153,7 +153,7 @@ export function rightOf(
   return mayLook ? 'read' : undefined;
 }
 
-/** Only of a connection from a proxy that is believed; where a header comes twice, one of them is somebody else's. */
+/** Only for connections from a trusted proxy; if a header comes twice, one of them is forged. */
 function namedByProxy({ raw }: FastifyRequest, { named, isProxy }: WebAccess): Session | undefined {
   if (named?.headers === undefined || isProxy?.(raw.socket.remoteAddress) !== true) return undefined;
   const only = (header: string | undefined) => {
@@ -171,7 +171,7 @@ function namedByProxy({ raw }: FastifyRequest, { named, isProxy }: WebAccess): S
   return right && { name, right, namedBy: 'proxy' };
 }
 
-/** What another site's page has a browser send: by what the browser says of it, and by what no form can send. */
+/** Whether another site made the browser send this: by the browser's own headers, and by the one that no form can send. */
 function refuseOtherSites({ headers }: FastifyRequest, isReading: boolean): void {
   const site = headers['sec-fetch-site'];
   const isOurs = site === undefined || site === 'same-origin' || (isReading && site === 'none');

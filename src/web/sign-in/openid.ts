@@ -19,29 +19,29 @@ export interface ProviderSettings {
   readonly redirectUri: string;
 }
 
-/** What a browser keeps between the way to the provider and back. */
+/** What a browser keeps while it is at the provider. */
 interface SignInFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** For each answer of the provider, whole. */
+/** Time-out for each complete answer of the provider. */
 const PATIENCE_S = 10;
 const MAX_ANSWER_BYTES = 1 << 20;
 const MAX_GROUPS = 1_000;
 
-/** Asks the provider what it can. Throws RetriableError `provider-unreachable` and FatalError `provider-wrong`. */
+/** Reads the provider's metadata. Throws RetriableError `provider-unreachable` and FatalError `provider-wrong`. */
 export async function openProvider(settings: ProviderSettings) {
   const { issuer, clientId, clientSecret, scope, redirectUri } = settings;
   const asked = <T>(work: Promise<T>, kind: FaultKind): Promise<T> =>
     work.catch((error: unknown) => Promise.reject(faultOf(error, settings, kind)));
   const server = new URL(issuer);
-  // Only to this machine: the settings refuse any other.
+  // Only for this machine: the settings refuse http to any other.
   const insecure = isLoopbackHost(server.hostname) && server.protocol === 'http:';
   const execute = [client.enableNonRepudiationChecks, ...(insecure ? [client.allowInsecureRequests] : [])];
   const options = { execute, timeout: PATIENCE_S, [client.customFetch]: fetchBounded };
-  // How it authenticates its clients is what is asked here: what it says by default is of the standard.
+  // How clients authenticate is read from the metadata; the default is that of the standard.
   const authenticate: client.ClientAuth = (as, ...more) => {
     const isByPost = as.token_endpoint_auth_methods_supported?.includes('client_secret_post') === true;
     const method = isByPost ? client.ClientSecretPost : client.ClientSecretBasic;
@@ -77,7 +77,7 @@ export async function openProvider(settings: ProviderSettings) {
       const isWhole = [settings.nameClaim, settings.groupsClaim].every((name) => claims[name] !== undefined);
       if (isWhole || config.serverMetadata().userinfo_endpoint === undefined)
         return personOf(claims, settings);
-      // Some say no more in the ID token than who it is.
+      // Some providers put only the subject into the ID token.
       const more = await asked(
         client.fetchUserInfo(config, granted.access_token, claims.sub),
         'sign-in-invalid',
@@ -89,11 +89,11 @@ export async function openProvider(settings: ProviderSettings) {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Whom the provider names, in its own words. `subject`: its id of them, which stays. */
+/** The user as the provider names them. `subject`: the provider's id, which never changes. */
 function personOf(claims: Claims & { readonly sub: string }, { nameClaim, groupsClaim }: ProviderSettings) {
   const texts = (name: string): string[] => {
     const value = claims[name];
-    // Whoever may write any address into their profile is not the one who has it.
+    // An address that is not verified may be another person's.
     if (name === 'email' && claims.email_verified !== true) return [];
     return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string' && one !== '');
   };
@@ -101,7 +101,7 @@ function personOf(claims: Claims & { readonly sub: string }, { nameClaim, groups
   return { name, subject: claims.sub, groups: texts(groupsClaim).slice(0, MAX_GROUPS) };
 }
 
-/** Where it sends us and what we send it is as secret as the way to it. */
+/** Every address that the provider names must be as secure as its own. */
 function expectHttps(metadata: client.ServerMetadata, { issuer }: ProviderSettings): void {
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint'] as const) {
     const url = URL.parse(metadata[name] ?? '');
@@ -114,7 +114,7 @@ function expectHttps(metadata: client.ServerMetadata, { issuer }: ProviderSettin
 
 type FaultKind = 'provider-wrong' | 'sign-in-invalid';
 
-/** `kind`: what it is where the provider has answered. */
+/** `kind`: the error if the provider has answered. */
 function faultOf(error: unknown, { issuer, clientSecret }: ProviderSettings, kind: FaultKind) {
   const causes: unknown[] = [];
   for (let one = error; one instanceof Error; one = one.cause) causes.push(one);
@@ -141,14 +141,14 @@ function faultOf(error: unknown, { issuer, clientSecret }: ProviderSettings, kin
   }
   if (error instanceof client.ResponseBodyError) {
     const found = because(`${issuer} refused: ${error.error} ${error.error_description ?? ''}`);
-    // What was brought back is old or made up; else we are the one who is refused.
+    // The browser's code is old or made up; otherwise the provider refuses us as a client.
     return new FatalError(error.error === 'invalid_grant' ? 'sign-in-invalid' : 'provider-wrong', found);
   }
   const found = status === undefined ? [...new Set(causes.map(messageOf))].join(': ') : `status ${status}`;
   return new FatalError(kind, because(`${issuer}: ${found}`));
 }
 
-/** The library reads answers whole. */
+/** The library reads answers without a bound. */
 const fetchBounded: client.CustomFetch = async (url, options) => {
   const { body, status, headers } = await fetch(url, options as RequestInit);
   const pieces: Uint8Array[] = [];

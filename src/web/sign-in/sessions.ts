@@ -1,23 +1,23 @@
 /**
- * Who has signed in, as a signed cookie: it holds over restarts and in every process with the same settings. The key is
- * derived from the password that was given, or from what is agreed with the provider: once that is changed, its sessions
- * have ended. Beside it a browser that was let in with a password keeps another cookie, which lets nobody in: where its
- * address is locked out for what others have tried, it has tries of its own.
+ * Sessions as signed cookies: they survive restarts and are valid in every process with the same settings. The key is derived
+ * from the password, or from the client's secret at the provider: when that changes, its sessions end. A browser that has
+ * signed in with a password also keeps a second cookie, which admits nobody: if its address is locked out because of others,
+ * the browser has attempts of its own.
  */
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Clock } from '../../core/model/index.ts';
 import type { Right, WebAccess } from '../ports.ts';
 
-/** How somebody was let in: by the password for reading or for acting, or by the provider. */
+/** How a user has signed in: with the password for reading or for acting, or at the provider. */
 type Key = Right | 'provider';
 
 export interface Session {
   readonly name: string;
   readonly right: Right;
-  /** Who says that this is their name: they alone, the provider, or a proxy. */
+  /** Who vouches for the name: only the user, the provider, or a proxy. */
   readonly namedBy: 'nobody' | 'provider' | 'proxy';
-  /** Of a cookie. */
+  /** Maximum length of a cookie. */
   readonly id?: string;
   readonly expiresAtS?: number;
 }
@@ -29,7 +29,7 @@ const KNOWN_SECONDS = 90 * 86_400;
 const KEPT_SECONDS = 900;
 /** Browsers send a few kilobytes at most. */
 const MAX_COOKIES = 64;
-/** About 0.1 s and 32 MB, once a process and password. */
+/** It takes about 0.1 s and 32 MB, once per process and password. */
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 };
 const derive = promisify<string, string, number, typeof COST, Buffer>(scrypt);
 
@@ -67,11 +67,11 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
   const [known, kept] = [`${cookie}-known`, `${cookie}-kept`];
   const ofSession = 'Path=/; SameSite=Strict';
   const ofSigningIn = 'Path=/api/session; SameSite=Strict';
-  // It is another site that the browser comes back from.
+  // The browser comes back from another site.
   const ofReturning = 'Path=/api/session; SameSite=Lax';
 
   return {
-    /** The right that a password gives; undefined: none. Takes the same time for every password. */
+    /** The right that a password gives; undefined: none. It takes the same time for every password. */
     rightOf(password: string): Right | undefined {
       const given = digest(password);
       const fits = (right: Right) => timingSafeEqual(given, digest(passwords[right] ?? ''));
@@ -89,7 +89,7 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
     },
     /** `Set-Cookie` that takes the cookie away. */
     end: () => `${cookie}=; Max-Age=0; ${ofSession}`,
-    /** Of a `Cookie` header; undefined where it has none that we signed, or one that has expired. */
+    /** The session in a `Cookie` header; undefined if it has none that we signed, or if it has expired. */
     read(cookies: string | undefined): Session | undefined {
       const [found] = unsealed(cookie, cookies);
       if (found === undefined) return undefined;
@@ -97,18 +97,18 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
       const namedBy = found.key === 'provider' ? found.key : 'nobody';
       return { name: name.join(' '), right, namedBy, id, expiresAtS: found.expiresAtS };
     },
-    /** `Set-Cookie` of a browser that was let in with the password of a right. */
+    /** `Set-Cookie` that remembers a browser that has signed in with the password of a right. */
     know(right: Right, isSecure: boolean): string {
       const value = seal(known, right, nowS() + KNOWN_SECONDS, randomBytes(12).toString('base64url'));
       return set(known, value, KNOWN_SECONDS, isSecure, ofSigningIn);
     },
-    /** The same, read: the password that it may try, and by which name its tries are counted. */
+    /** Reads that cookie: the password that the browser may try, and the name by which its attempts are counted. */
     readKnown(cookies: string | undefined) {
       for (const { key, text } of unsealed(known, cookies))
         if (key !== 'provider') return { right: key, id: text };
       return undefined;
     },
-    /** `Set-Cookie` of a text that the browser brings back from the provider, and the text. */
+    /** `Set-Cookie` of a text that the browser keeps while it is at the provider, and the text from it. */
     keep(text: string, isSecure: boolean): string {
       const value = seal(kept, 'provider', nowS() + KEPT_SECONDS, text);
       return set(kept, value, KEPT_SECONDS, isSecure, ofReturning);
@@ -120,7 +120,7 @@ export async function openSessions(access: WebAccess, clock: Pick<Clock, 'nowMs'
   };
 }
 
-/** Those of what is set. Which groups may do what is part of the provider's: it is what its sessions say. */
+/** Keys of the passwords and the provider that are set. The rights of groups are part of the provider's key, because its sessions contain rights. */
 async function deriveKeys({ readPassword, actPassword, named }: WebAccess, lake: string) {
   const { provider, readGroups, actGroups } = named ?? {};
   const agreed = provider && JSON.stringify([provider.issuer, provider.clientId, readGroups, actGroups]);

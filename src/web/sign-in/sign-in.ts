@@ -1,4 +1,4 @@
-/** Signing in and out, by password or provider. What belongs to the way is kept by the browser, in a signed cookie. */
+/** Signing in and out, by password or provider. The browser keeps the state of a sign-in in a signed cookie. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { shareAnswer } from '../../core/concurrency.ts';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
@@ -36,7 +36,7 @@ export function registerSignIn(
     canAct: canAct(access),
   });
 
-  /** A browser let in before has tries of its own, with that password alone: others cannot lock it out. */
+  /** A browser that has signed in before has its own attempts, with that password only: others cannot lock it out. */
   function attempt(request: FastifyRequest, name: string, password: string) {
     const login = { name, secret: password };
     const outcome = guard.attempt(addressOf(request), login, () => sessions.rightOf(password));
@@ -73,7 +73,7 @@ export function registerSignIn(
   });
 }
 
-/** Each proxy on the way says how it was reached. A lie costs nobody but who tells it. */
+/** Each proxy adds how it was reached. A client that forges it harms only itself. */
 function isByHttps({ headers }: Pick<FastifyRequest, 'headers'>, { isHttps }: WebAccess): boolean {
   const said = String(headers['x-forwarded-proto'] ?? '').split(',');
   return isHttps === true || said.some((one) => one.trim().toLowerCase() === 'https');
@@ -87,10 +87,10 @@ function readSignIn(body: unknown): { readonly name: string; readonly password: 
   return { name, password };
 }
 
-/** What a provider says it can is asked again so much later; one that did not answer sooner. */
+/** Time until the provider's metadata are read again; shorter after a failure. */
 const KEPT_MS = 3_600_000;
 const TRIED_AGAIN_MS = 5_000;
-/** Each waits for the provider, which others should not have to answer for. */
+/** Maximum of sign-ins that wait for the provider at once. */
 const WAYS = { what: 'people who sign in', max: 16, maxOfClient: 8 };
 const MAX_PATH_CHARS = 500;
 const PATH = PROVIDER_PATH.replace(/^\/api/, '');
@@ -111,7 +111,7 @@ export function registerProvider(
   const take = createShares(WAYS);
   const bound = createLineBound(ports.clock);
 
-  /** Lead the browser on; where that fails, to the page, which says what went wrong. The log says why. */
+  /** Redirect the browser; if that fails, to the page, which shows the code. The log has the reason. */
   async function lead(request: Asking, reply: FastifyReply, address: () => Promise<string>) {
     try {
       take(request, reply, 1);
@@ -161,7 +161,7 @@ export function registerProvider(
   }
 }
 
-/** A path of this page; what is none, or of another site, is its start. */
+/** A path of this page; anything else becomes its start. */
 function ownPath(to: unknown): string {
   const base = 'http://page.invalid';
   const url = typeof to === 'string' && /^\/(?![/\\])/.test(to) ? URL.parse(to, base) : null;
