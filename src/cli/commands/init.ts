@@ -1,4 +1,4 @@
-/** `init`: the first settings and the first job, checked before they are written. */
+/** `init`: writes the first settings and the first job, after checking them. */
 import { existsSync, renameSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -48,7 +48,7 @@ export async function initCommand(context: CommandContext, options: InitOptions)
   }
 }
 
-/** Asked before anything else: nobody wants to answer ten questions for nothing. */
+/** Checked before the questions, which would otherwise be answered in vain. */
 async function mayWrite(path: string, { overwrite }: InitOptions, prompt: Prompt | undefined) {
   if (overwrite === true || !existsSync(path)) return true;
   const found = `${path} is there already`;
@@ -57,7 +57,7 @@ async function mayWrite(path: string, { overwrite }: InitOptions, prompt: Prompt
   throw new ConfigError('file-exists', `${found}; --overwrite replaces what it says of service and lake`);
 }
 
-/** Undefined: something has failed, and nothing is to be written. */
+/** Undefined: a check has failed, and nothing must be written. */
 async function askUntilGood(context: CommandContext, options: InitOptions, prompt: Prompt | undefined) {
   const { stderr } = context;
   let known: Environment = context.env;
@@ -68,7 +68,7 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
     const { settings } = readEnvironment(env);
     if (!options.check) return { values, settings, sample: undefined };
     writeText(stderr, 'Checking the service and the lake …\n');
-    // They have been read once already, each for itself.
+    // Each value was checked by itself already.
     const service = checkService(settings as Settings, EVERYTHING, systemClock, context.signal);
     const use = { settings, jobs: [options.job] };
     const lake = checkLake(settings.LAKE_URL!, env, systemClock, context.signal, use);
@@ -81,7 +81,7 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
       return undefined;
     }
     if (await prompt.confirm('Something has failed. Answer again?', true)) {
-      // The answers are what Enter means now.
+      // The last answers are the defaults now.
       known = env;
       answers = {};
     } else if (await prompt.confirm('Write all the same?', false)) {
@@ -100,7 +100,7 @@ function withAnswers(env: Environment, values: Values): NodeJS.ProcessEnv {
 
 const SAMPLE_PATIENCE_MS = 30_000;
 
-/** Without one the job is a general one: that is no reason to fail. */
+/** Without a sample the job is a general one, which is no failure. */
 async function findSample(context: CommandContext, settings: Partial<Settings>): Promise<Sample | undefined> {
   const { signal, stderr } = context;
   const patience = { limit: 1, patienceMs: SAMPLE_PATIENCE_MS };
@@ -120,7 +120,7 @@ const HEAD = `# Settings of vessel-export, written by 'vessel-export init'. It h
 # Every command reads it in this folder; what the environment sets counts more. All settings: docs/jobs-and-settings.md
 `;
 
-/** Ours, and what else the file held. Never readable by others, not even for a moment. */
+/** Writes our variables and the other lines of the file. It is never readable by others, not even for a moment. */
 async function writeSettings(path: string, values: Values): Promise<void> {
   const before = readSmallText(path, 256 << 10, 'settings');
   const kept = before.fault === undefined ? Object.entries(parseEnv(before.text)) : [];

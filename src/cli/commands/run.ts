@@ -52,7 +52,7 @@ export const runCommand: Command<[Names, RunOptions]> = async (context, names, o
   return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
 };
 
-/** A result as machines are told it: `done` is what was published before. */
+/** A result for `--json`: `done` becomes `published`, if it was published before. */
 export function toDay({ day, status, ...more }: DayResult): Item<'run', 'days'> {
   const exported = status === 'published' || status === 'empty';
   const known = status === 'running-elsewhere' ? 'running' : status;

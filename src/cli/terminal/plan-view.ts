@@ -1,4 +1,4 @@
-/** What an export will take, as lines; and vessels that discovery did not settle. */
+/** The estimate of an export as lines, and problems of discovery. */
 import { formatCount } from '../../core/model/index.ts';
 import { ASSUMED_ROW_BYTES } from '../../export/estimate/cost.ts';
 import type { JobPlan } from '../../export/estimate/estimate-job.ts';
@@ -53,7 +53,7 @@ function sampleLine({ sampled }: Basis): string {
   return `${formatCount(sampled.length)} vessel-days of ${vessels} vessels between ${dates[0]} and ${dates.at(-1)}; the others are taken to be like them`;
 }
 
-/** Three figures: more would promise what a sample cannot keep. */
+/** Three significant digits: a sample does not give more. */
 function round(count: number): number {
   if (count < 1_000) return count;
   const unit = 10 ** (Math.floor(Math.log10(count)) - 2);
