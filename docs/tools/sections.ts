@@ -1,4 +1,5 @@
 /** The sections of the documentation that are the code's own words, as Markdown. */
+import { readFileSync } from 'node:fs';
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
 import { FINDINGS } from '../../src/audit/verify/findings.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
@@ -20,6 +21,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   metrics: metricsTable,
   causes,
   api: apiReference,
+  stores: storesTable,
 };
 
 /** Defaults that depend on the machine. */
@@ -27,6 +29,20 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   WORKER_CONCURRENCY: 'twice the number of processors',
   TEMP_DIR: "the system's folder for temporary files",
 };
+
+/** What `npm run stores -- --write` has found: a row for each question, a column for each server. */
+function storesTable(): string {
+  const file = new URL('../../test/servers/found.json', import.meta.url);
+  const found: Record<string, { title: string; rows: Record<string, string> }> = JSON.parse(
+    readFileSync(file, 'utf8'),
+  );
+  const servers = Object.values(found);
+  const questions = [...new Set(servers.flatMap(({ rows }) => Object.keys(rows)))];
+  return table(
+    ['', ...servers.map(({ title }) => title)],
+    questions.map((question) => [question, ...servers.map(({ rows }) => rows[question] ?? '')]),
+  );
+}
 
 function settings(): string {
   const rows = VARIABLES.map((variable) => {

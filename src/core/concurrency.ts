@@ -83,6 +83,18 @@ export async function runInline<Task, Outcome>(
   if (stop.signal.aborted) throw stop.signal.reason;
 }
 
+/** Asks when it is first needed, and never again once there is an answer; a failure is no answer. */
+export function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    });
+    return asked;
+  };
+}
+
 /** One question at a time for all who ask meanwhile; its answer counts for `keptMs`, a failure for `failedMs`. */
 export function shareAnswer<T>(
   clock: Pick<Clock, 'monotonicMs'>,

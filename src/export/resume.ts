@@ -37,7 +37,7 @@ export async function findResumePoint(
   if (outdated !== undefined) return startClean(outdated);
   await claim.checkFence();
   const upload = await ports.store.adoptUpload(checkpoint.upload, checkpoint.parts, ports.nonce());
-  if (upload === undefined) return startClean('its upload is gone');
+  if (upload === undefined) return startClean('its upload is gone, or the store cannot fence it');
   const adopted = { ...openCheckpoint(checkpoint), upload };
   await claim.inherit({ checkpoint: adopted, sealed: null });
   ports.log.info({ vesselDay, parts: checkpoint.parts.length }, 'resuming');

@@ -73,8 +73,8 @@ export interface ObjectStore {
   removeIf(key: string, expected: Version): Promise<boolean>;
 
   /**
-   * Objects whose key begins with `prefix`, in key order; open uploads are not among them. `tag` names what was
-   * written last: an object whose size and tag are what they were has not been replaced by other bytes.
+   * Objects whose key begins with `prefix`, in key order, but some stores list a folder before its siblings (`a/b` before
+   * `a-`); open uploads are not among them. `tag` names what was written last: an object whose size and tag are what they were has not been replaced by other bytes.
    */
   list(prefix: string): AsyncIterable<ListedObject>;
 
@@ -107,7 +107,8 @@ export interface ObjectStore {
    * (Ceph 16 cannot: unless parts with the same numbers are sent again, completing throws `part-mismatch`).
    * Afterwards the predecessor can no longer complete an upload with other bytes than the successor knows
    * (local: its rename fails; S3: completing with a part that was sent again fails).
-   * The upload to go on with (maybe under a new id: checkpoint it), or undefined when it or a part of it is gone.
+   * The upload to go on with (maybe under a new id: checkpoint it), or undefined when it or a part of it is gone, or where
+   * the store could not keep the predecessor from completing it (SeaweedFS).
    * `nonce` is a new one; S3 cannot change that of an open upload and goes on with the old.
    */
   adoptUpload(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined>;

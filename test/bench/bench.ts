@@ -18,6 +18,7 @@ import { type Contender, type Contenders, createContenders, type Measurement } f
 import { formatSpread, formatTable, megabytes, ratiosOf, spreadOf } from './figures.ts';
 import { measureFleet } from './fleet.ts';
 import { measureMemory } from './memory.ts';
+import { measurePeers } from './peers.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
 import { measureReading, monthOf, READING_SIZES } from './reading.ts';
 import { findWrongRows } from './row-check.ts';
@@ -36,7 +37,9 @@ const USAGE = `npm run bench -- [options]
   --reading    instead: status and reconcile of 1,000 vessels x 30 days, in a folder and on S3; status --json and the
                page's map of 1,000 x 365; verify --deep; a quarter of an hour
   --vessels N  with --reading: nothing but the 30 days of a fleet of another size, in a folder, 1 to 100,000;
-               with --small: two nights of so many vessels (default: 50)
+               with --small: two nights of so many vessels (default: 50); with --peers: a night (default: 200)
+  --peers      instead: a vessel-day and a night of 200 small ones by dlt, and by scripts with pyarrow and Polars, beside
+               ours; killed, run again, and met by late data (bash .ci/install-peers)
   --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
@@ -50,6 +53,7 @@ interface BenchOptions {
   readonly small: boolean;
   readonly columns: boolean;
   readonly reading: boolean;
+  readonly peers: boolean;
   readonly vessels?: number | undefined;
   readonly help: boolean;
 }
@@ -71,6 +75,7 @@ function readOptions(): BenchOptions {
       small: { type: 'boolean', default: false },
       columns: { type: 'boolean', default: false },
       reading: { type: 'boolean', default: false },
+      peers: { type: 'boolean', default: false },
       vessels: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -83,9 +88,16 @@ function readOptions(): BenchOptions {
   const vessels = values.vessels === undefined ? undefined : Number(values.vessels);
   if (
     vessels !== undefined &&
-    !(Number.isInteger(vessels) && vessels >= 1 && vessels <= 100_000 && (values.reading || values.small))
+    !(
+      Number.isInteger(vessels) &&
+      vessels >= 1 &&
+      vessels <= 100_000 &&
+      (values.reading || values.small || values.peers)
+    )
   )
-    throw new RangeError(`--vessels: got ${values.vessels}, expected 1 to 100000, with --reading or --small`);
+    throw new RangeError(
+      `--vessels: got ${values.vessels}, expected 1 to 100000, with --reading, --small or --peers`,
+    );
   return { ...values, rows, rounds, vessels };
 }
 
@@ -199,9 +211,13 @@ async function main(): Promise<void> {
   try {
     say(describeMachine());
     const voice = { say, progress };
-    const isOther = options.fleet || options.small || options.reading;
+    const isOther = options.fleet || options.small || options.reading || options.peers;
     if (options.rounds > 0 && !isOther) await runBench(options, temp.path, stop.signal);
     if (options.small) await measureSmall(temp.path, options.rounds, stop.signal, voice, options.vessels);
+    if (options.peers) {
+      const { rows, rounds, vessels = 200 } = options;
+      await measurePeers(temp.path, { rows, rounds, vessels }, stop.signal, voice);
+    }
     if (options.reading) await measureReading(temp.path, sizesOf(options), stop.signal, voice);
     if (options.fleet) await measureFleet(temp.path, stop.signal, voice);
     if (options.memory) await measureMemory(temp.path, stop.signal, voice);

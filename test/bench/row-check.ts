@@ -60,24 +60,43 @@ async function sumRows(path: string): Promise<FoundRows[]> {
   return rows as unknown as FoundRows[];
 }
 
-/** Rows that only one side has, as often as it has them. `days`: a folder of folders as `fetchSmallDays` fills it. */
-export async function findDifferingRows(parquet: string, days: string): Promise<number> {
+/** Of the rows that only one side has, as often as it has them. */
+export interface DifferingRows {
+  /** Of the files, all of them. */
+  readonly rows: number;
+  readonly missing: number;
+  readonly surplus: number;
+}
+
+/** `days`: a folder of folders as `fetchSmallDays` fills it. A pattern without files has no rows. */
+export async function compareRows(parquet: string, days: string): Promise<DifferingRows> {
+  const columns =
+    'time_series_id, epoch_us("timestamp") AS micros, long_value, double_value, CASE WHEN json_valid(json_value) THEN json(json_value)::VARCHAR ELSE json_value END AS json_value';
+  const [found] = await duckRows(`SELECT count(*)::DOUBLE AS files FROM glob(${quoted(parquet)})`);
+  const ours =
+    found!.files === 0
+      ? 'SELECT * FROM served LIMIT 0'
+      : `SELECT ${columns} FROM read_parquet(${quoted(parquet)}, hive_partitioning = false)`;
   const [row] = await duckRows(`
-    WITH ours AS (
-           SELECT time_series_id, epoch_us("timestamp") AS micros, long_value, double_value,
-                  json(json_value)::VARCHAR AS json_value
-           FROM read_parquet(${quoted(parquet)}, hive_partitioning = false)),
-         served AS (
+    WITH served AS (
            SELECT id AS time_series_id, epoch_us("timestamp") AS micros,
                   CASE WHEN json_type(value) IN ('BIGINT', 'UBIGINT') THEN CAST(value AS BIGINT) END AS long_value,
                   CASE WHEN json_type(value) = 'DOUBLE' THEN CAST(value AS DOUBLE) END AS double_value,
                   CASE WHEN json_type(value) NOT IN ('BIGINT', 'UBIGINT', 'DOUBLE') THEN json(value)::VARCHAR END
                     AS json_value
            FROM read_json(${quoted(join(days, '*', 'readings.ndjson'))}, format = 'newline_delimited',
-                          columns = {id: 'VARCHAR', timestamp: 'TIMESTAMPTZ', value: 'JSON'}))
-    SELECT ((SELECT count(*) FROM (FROM ours EXCEPT ALL FROM served))
-         + (SELECT count(*) FROM (FROM served EXCEPT ALL FROM ours)))::DOUBLE AS differing`);
-  return Number(row!.differing);
+                          columns = {id: 'VARCHAR', timestamp: 'TIMESTAMPTZ', value: 'JSON'})),
+         ours AS (${ours})
+    SELECT (SELECT count(*) FROM ours)::DOUBLE AS rows,
+           (SELECT count(*) FROM (FROM served EXCEPT ALL FROM ours))::DOUBLE AS missing,
+           (SELECT count(*) FROM (FROM ours EXCEPT ALL FROM served))::DOUBLE AS surplus`);
+  return row as unknown as DifferingRows;
+}
+
+/** How many rows only one side has. */
+export async function findDifferingRows(parquet: string, days: string): Promise<number> {
+  const { missing, surplus } = await compareRows(parquet, days);
+  return missing + surplus;
 }
 
 export const quoted = (path: string) => `'${path.replaceAll("'", "''")}'`;

@@ -1,4 +1,4 @@
-/** An S3 server in memory that takes every write, whatever condition it names. */
+/** An S3 server in memory that takes every write, whatever condition it names, but for those that it is told to heed. */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { startHttpServer } from './http-server.ts';
@@ -13,6 +13,15 @@ interface StoredObject {
 interface OpenUpload {
   readonly metadata: StoredObject['metadata'];
   readonly parts: Map<number, Buffer>;
+  /** Every one that was sent, by its tag. */
+  readonly sent: Map<string, Buffer>;
+}
+
+/** `put`: both conditions on PUT; `completeIfAbsent`: `If-None-Match` on completing; `parts`: which part is named: the one sent last, or any that was sent. */
+export interface Heeds {
+  readonly put?: boolean;
+  readonly completeIfAbsent?: boolean;
+  readonly parts?: 'last' | 'any';
 }
 
 const NO_UPLOADS =
@@ -30,7 +39,7 @@ interface Asked {
 
 export type HeedlessS3 = Awaited<ReturnType<typeof startHeedlessS3>>;
 
-export async function startHeedlessS3() {
+export async function startHeedlessS3(heeds: Heeds = {}) {
   const objects = new Map<string, StoredObject>();
   const uploads = new Map<string, OpenUpload>();
   const asked: string[] = [];
@@ -51,16 +60,24 @@ export async function startHeedlessS3() {
   function answerUpload({ method, name, query, headers, body }: Asked, response: ServerResponse): void {
     if (query.has('uploads')) {
       const id = `upload-${asked.length}`;
-      uploads.set(id, { metadata: metadataOf(headers), parts: new Map() });
+      uploads.set(id, { metadata: metadataOf(headers), parts: new Map(), sent: new Map() });
       const text = `<UploadId>${id}</UploadId>`;
       return void xml(response, `<InitiateMultipartUploadResult>${text}</InitiateMultipartUploadResult>`);
     }
     const id = query.get('uploadId') ?? '';
     const upload = uploads.get(id);
     if (upload === undefined) return void refuse(response, 404, 'NoSuchUpload');
+    if (method === 'GET') return void xml(response, partsText(upload));
     if (method === 'PUT') {
       upload.parts.set(Number(query.get('partNumber')), body);
+      upload.sent.set(etagOf(body), body);
       return void response.writeHead(200, { etag: etagOf(body) }).end();
+    }
+    if (method === 'POST') {
+      if (heeds.completeIfAbsent && isRefused(name, { 'if-none-match': headers['if-none-match'] }))
+        return void refuse(response, 412, 'PreconditionFailed');
+      if (heeds.parts && !takeNamed(upload, body.toString()))
+        return void refuse(response, 400, 'InvalidPart');
     }
     uploads.delete(id);
     if (method === 'DELETE') return void response.writeHead(204).end();
@@ -68,11 +85,34 @@ export async function startHeedlessS3() {
     xml(response, `<CompleteMultipartUploadResult><ETag>${etag}</ETag></CompleteMultipartUploadResult>`);
   }
 
+  function isRefused(
+    name: string,
+    { 'if-match': match, 'if-none-match': none }: IncomingHttpHeaders,
+  ): boolean {
+    const found = objects.get(name);
+    if (match !== undefined) return found === undefined || etagOf(found.bytes) !== match;
+    return none !== undefined && found !== undefined;
+  }
+
+  /** The parts that a completing call names become those of the upload. False where one was never sent, or is replaced. */
+  function takeNamed({ parts, sent }: OpenUpload, body: string): boolean {
+    const tags = [...body.matchAll(/<ETag>([^<]*)</g)].map(([, tag]) => tag!.replaceAll('&quot;', '"'));
+    const named = tags.map((tag) => sent.get(tag.startsWith('"') ? tag : `"${tag}"`));
+    if (
+      named.some((each, at) => each === undefined || (heeds.parts === 'last' && each !== parts.get(at + 1)))
+    )
+      return false;
+    for (const [at, each] of named.entries()) parts.set(at + 1, each!);
+    return true;
+  }
+
   function answerObject({ method, name, headers, body }: Asked, response: ServerResponse): void {
     if (method === 'DELETE') {
       objects.delete(name);
       return void response.writeHead(204).end();
     }
+    if (method === 'PUT' && heeds.put && isRefused(name, headers))
+      return void refuse(response, 412, 'PreconditionFailed');
     if (method === 'PUT')
       return void response.writeHead(200, { etag: put(name, body, metadataOf(headers)) }).end();
     const found = objects.get(name);
@@ -115,6 +155,14 @@ export async function startHeedlessS3() {
     asked,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function partsText({ parts }: OpenUpload): string {
+  const all = [...parts].map(
+    ([number, bytes]) =>
+      `<Part><PartNumber>${number}</PartNumber><ETag>${etagOf(bytes)}</ETag><Size>${bytes.length}</Size></Part>`,
+  );
+  return `<ListPartsResult><IsTruncated>false</IsTruncated>${all.join('')}</ListPartsResult>`;
 }
 
 function metadataOf(headers: IncomingHttpHeaders): StoredObject['metadata'] {

@@ -1,30 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { S3Client } from '@aws-sdk/client-s3';
-import {
-  AbortMultipartUploadCommand,
-  CreateBucketCommand,
-  DeleteBucketCommand,
-  DeleteObjectCommand,
-  ListMultipartUploadsCommand,
-  paginateListObjectsV2,
-} from '@aws-sdk/client-s3';
 import { expect, inject } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
+import { bucketOn, type TestBucket } from './new-bucket.ts';
+
 import type { S3Address } from './radosgw.ts';
-import { plainClient } from './s3-client.ts';
 import type {} from './s3-global-setup.ts';
+
+export type { TestBucket };
 
 /** A real S3 server for tests. */
 export interface TestS3 extends S3Address {
   /** A new, empty bucket; `drop` removes it with everything in it. */
   newBucket(): Promise<TestBucket>;
-}
-
-export interface TestBucket {
-  readonly bucket: string;
-  drop(): Promise<void>;
 }
 
 /**
@@ -63,45 +51,6 @@ async function addressFromBroker(): Promise<S3Address | undefined> {
   const reason = await answer.text();
   if (process.env.CI) throw new Error(`the S3 tests must run here (CI is set): ${reason}`);
   return undefined;
-}
-
-/** A new, empty bucket on any server. */
-export async function bucketOn(address: S3Address): Promise<TestBucket> {
-  const bucket = `vessel-export-${randomBytes(6).toString('hex')}`;
-  const client = plainClient(address);
-  await client.send(new CreateBucketCommand({ Bucket: bucket }));
-  return {
-    bucket,
-    drop: async () => {
-      while (!(await dropIfEmpty(client, bucket))) await emptyBucket(client, bucket);
-      client.destroy();
-    },
-  };
-}
-
-/** False where something is in it: the last write of a process that was killed may come after its end. */
-async function dropIfEmpty(client: S3Client, Bucket: string): Promise<boolean> {
-  try {
-    await client.send(new DeleteBucketCommand({ Bucket }));
-    return true;
-  } catch (error) {
-    if ((error as Error).name !== 'BucketNotEmpty') throw error;
-    return false;
-  }
-}
-
-async function emptyBucket(client: S3Client, Bucket: string): Promise<void> {
-  for (;;) {
-    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket }));
-    if (!Uploads?.length) break;
-    for (const { Key, UploadId } of Uploads)
-      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-  }
-  for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket })) {
-    await Promise.all(
-      (Contents ?? []).map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket, Key }))),
-    );
-  }
 }
 
 /** Copy every object of an `s3://` lake into a folder; fails when an upload is open. `env`: the AWS settings. */

@@ -49,7 +49,7 @@ interface StoreWorld {
   readonly draw: Draw;
   readonly abilities?: Abilities;
   /** Told of each effect right before it is. */
-  readonly onEffect: (life: Life, call: string, how: How) => void;
+  readonly onEffect: (life: Life, call: string, how: How, askedMs: number) => void;
 }
 
 /** `again`: it came twice; `unanswered`: nobody hears of it. */
@@ -69,7 +69,10 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
 
   /** One request. */
   function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
-    scheduler.onAsk(life);
+    if (scheduler.onAsk(life, call))
+      return new Promise((resolve, reject) => {
+        scheduler.at(scheduler.nowMs, () => ask(call, kind, act).then(resolve, reject), life);
+      });
     // As many throws of the dice whatever comes, so that a world with fewer faults is the same otherwise.
     const [throwOf, lateMs] = [draw(100), draw(LATEST_MS)];
     const [thereMs, backMs] = [shortDelay(draw), shortDelay(draw)];
@@ -80,7 +83,7 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
     const fate = isLate ? 'late' : fateOf(throwOf, kind, faults());
     return new Promise<T>((resolve, reject) => {
       const effect = (how: How) => {
-        onEffect(life, call, how);
+        onEffect(life, call, how, nowMs);
         return act();
       };
       const arrive = (afterMs: number, how: How) =>

@@ -11,7 +11,7 @@ import { uniqueId } from '../../core/unique-id.ts';
 import { PROBE_PREFIX } from '../key.ts';
 import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { isConflict, isNotImplemented, strangeAnswer } from './errors.ts';
+import { isConflict, isNotImplemented, isPartRefused, strangeAnswer } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
@@ -32,9 +32,9 @@ const NO_VERSION = '"00000000000000000000000000000000"';
 /** The standard's form, and that of Ceph before 17. */
 const MATCH_FORMS = [(version: Version) => version, (version: Version) => version.replaceAll('"', '')];
 
-/** Try them on an object of our own, `_probes/<id>`: nine to eleven requests, and nothing is left. */
+/** Try them on an object of our own, `_probes/<id>`: nine to twelve requests, and nothing is left. */
 export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
-  const { client, onceClient } = s3;
+  const { client } = s3;
   const key = `${PROBE_PREFIX}${uniqueId()}`;
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
 
@@ -61,23 +61,12 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
     return undefined;
   }
 
-  /** There is an object: a server that completes over it for `If-None-Match: *` ignores the condition. */
+  /** There is an object, and of another version: a server that completes over it all the same ignores the condition. Some obey one. */
   async function obeysOnComplete(): Promise<boolean> {
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(target));
-    const upload = { ...target, UploadId: UploadId! };
-    try {
-      const part = await client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: PROBE }));
-      const MultipartUpload = { Parts: [{ PartNumber: 1, ETag: part.ETag }] };
-      await onceClient.send(
-        new CompleteMultipartUploadCommand({ ...upload, MultipartUpload, IfNoneMatch: '*' }),
-      );
-      return false;
-    } catch (error) {
-      await client.send(new AbortMultipartUploadCommand(upload)).catch(() => {});
-      if (isConflict(error)) return true;
-      if (isNotImplemented(error)) return false;
-      throw error;
-    }
+    return await withProbeUpload(s3, target, async (send, complete) => {
+      const tag = await send(PROBE);
+      return !(await complete(tag, { IfMatch: NO_VERSION })) && !(await complete(tag, { IfNoneMatch: '*' }));
+    });
   }
 
   return await s3.call('try conditional writes at', key, async () => {
@@ -93,6 +82,58 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
       await client.send(new DeleteObjectCommand(target)).catch(() => {});
     }
   });
+}
+
+/**
+ * Is a part that was sent again gone, so that whoever only knows the first cannot complete the upload? SeaweedFS keeps both
+ * and takes either. Five requests on an object of our own, of which nothing is left.
+ */
+export async function probeReplacedParts(s3: S3Bucket): Promise<boolean> {
+  const key = `${PROBE_PREFIX}${uniqueId()}`;
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
+  return await s3.call('try an upload at', key, async () => {
+    const isFenced = await withProbeUpload(s3, target, async (send, complete) => {
+      const first = await send(PROBE);
+      await send(`${PROBE} again`);
+      return !(await complete(first));
+    });
+    if (!isFenced) await s3.client.send(new DeleteObjectCommand(target)).catch(() => {});
+    return isFenced;
+  });
+}
+
+/** An upload of one part to try things with. `complete`: false where the server refuses, and the upload stays. */
+async function withProbeUpload(
+  { client, onceClient }: S3Bucket,
+  target: { readonly Bucket: string; readonly Key: string },
+  act: (
+    send: (Body: string) => Promise<string | undefined>,
+    complete: (tag: string | undefined, condition?: PutCondition) => Promise<boolean>,
+  ) => Promise<boolean>,
+): Promise<boolean> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target));
+  const upload = { ...target, UploadId: UploadId! };
+  let isOpen = true;
+  const send = async (Body: string) =>
+    (await client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body }))).ETag;
+  const complete = async (ETag: string | undefined, condition: PutCondition = {}) => {
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+    try {
+      await onceClient.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload, ...condition }));
+      isOpen = false;
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isPartRefused(error)) return false;
+      // What does not know the condition would not have refused for it.
+      if (isNotImplemented(error)) return true;
+      throw error;
+    }
+  };
+  try {
+    return await act(send, complete);
+  } finally {
+    if (isOpen) await client.send(new AbortMultipartUploadCommand(upload)).catch(() => {});
+  }
 }
 
 const unnamed = () => strangeAnswer('the answers name no version (ETag) of what was written');

@@ -137,6 +137,11 @@ export function uploadGone(error: unknown, key: string): CommitFailedError | und
   );
 }
 
+/** Does an upload not hold the parts, or not as they are named, that it is to be completed with? */
+export function isPartRefused(error: unknown): boolean {
+  return /^InvalidPart(Order)?$/.test(faultOf(error).name);
+}
+
 /** Did the store certainly refuse the call, so that it had no effect? */
 export function wasRefused(error: unknown): boolean {
   const { name, status } = faultOf(error);

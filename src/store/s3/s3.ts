@@ -1,5 +1,6 @@
+import { once } from '../../core/concurrency.ts';
 import { eachOf, type ObjectStore } from '../store.ts';
-import { probeAbilities, type S3Abilities } from './abilities.ts';
+import { probeAbilities } from './abilities.ts';
 import { openBucket, type S3StoreOptions } from './client.ts';
 import { listPages, listUploads } from './lists.ts';
 import { headObject, readObject, readRange } from './reads.ts';
@@ -12,15 +13,7 @@ import { createWrites } from './writes.ts';
  */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const s3 = openBucket(options);
-  let probed: Promise<S3Abilities> | undefined;
-  /** Asked once, when it is first needed; a failed probe is made again. */
-  const abilities = (): Promise<S3Abilities> => {
-    probed ??= probeAbilities(s3).catch((error: unknown) => {
-      probed = undefined;
-      throw error;
-    });
-    return probed;
-  };
+  const abilities = once(() => probeAbilities(s3));
   return {
     url: s3.url,
     get: (key) => readObject(s3, key),

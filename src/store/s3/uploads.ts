@@ -8,13 +8,14 @@ import {
   ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { once } from '../../core/concurrency.ts';
 import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
-import { checkNonce } from '../key.ts';
+import { checkKey, checkNonce } from '../key.ts';
 import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
-import type { S3Abilities } from './abilities.ts';
+import { probeReplacedParts, type S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
+import { faultOf, isPartRefused, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
 import { askHead, type NamedHead, readRange } from './reads.ts';
 
 const NONCE_METADATA = 'vessel-export-upload';
@@ -29,6 +30,8 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
   const targetOf = ({ key, uploadId }: UploadRef) => ({
     ...{ Bucket: s3.bucket, Key: s3.nameOf(key), UploadId: uploadId },
   });
+
+  const replacesParts = once(() => probeReplacedParts(s3));
 
   /** The SDK's paginator would not end: Ceph names a next marker on the last page too. */
   async function* listParts(upload: UploadRef): AsyncIterable<Part> {
@@ -108,9 +111,11 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
         return { partNumber, sizeBytes: bytes.length, sha256: hash('sha256', bytes), tag: unquoted(ETag) };
       }),
 
-    /** The same upload when it still holds every one of `parts`. */
+    /** The same upload when it still holds every one of `parts`, and the predecessor cannot complete it any more. */
     adoptUpload: (upload, parts) =>
       s3.call('take over the upload of', upload.key, async () => {
+        checkKey(upload.key);
+        if (!(await replacesParts())) return undefined;
         const missing = new Map(parts.map((part) => [part.partNumber, part]));
         try {
           for await (const { PartNumber, Size, ETag } of listParts(upload)) {
@@ -172,7 +177,7 @@ function completeError(error: unknown, upload: UploadRef, parts: readonly PartRe
   // A part that another attempt sent again can be too small now; if ours are, that is for s3Error to tell.
   const resent =
     name === 'EntityTooSmall' && parts.slice(0, -1).every((part) => part.sizeBytes >= MIN_PART_BYTES);
-  if (name === 'InvalidPart' || name === 'InvalidPartOrder' || resent) {
+  if (isPartRefused(error) || resent) {
     return new CommitFailedError(
       'part-mismatch',
       `the upload of ${upload.key} does not hold just the parts it is to be completed with (${name}): another attempt sent some. Start the upload again.`,

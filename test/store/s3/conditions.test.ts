@@ -1,10 +1,11 @@
 /** What a store finds out about its server, and what it makes of it. */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { CommitFailedError } from '../../../src/core/errors.ts';
 import { createS3Store } from '../../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { startConditionalS3 } from '../../helpers/conditional-s3.ts';
+import type { HeedlessS3, Heeds } from '../../helpers/heedless-s3.ts';
 import { startHeedlessS3 } from '../../helpers/heedless-s3.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
 import { startFaultProxy } from '../fault-proxy.ts';
@@ -91,3 +92,50 @@ test('where a server ignores conditions, a look before and after stands in for t
     await store.close();
   }
 });
+
+/** A store on a server in memory; both end with the test. */
+async function onHeedless(heeds: Heeds): Promise<{ store: ObjectStore; server: HeedlessS3 }> {
+  const server = await startHeedlessS3(heeds);
+  const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
+  const { endpoint } = server;
+  const store = createS3Store({ bucket: 'b', prefix: 'lake', endpoint, region: 'us-east-1', credentials });
+  onTestFinished(async () => {
+    await store.close();
+    await server[Symbol.asyncDispose]();
+  });
+  return { store, server };
+}
+
+test('a server that completes over another version is looked at first, though it obeys If-None-Match (moto 5.2)', async () => {
+  const { store, server } = await onHeedless({ put: true, completeIfAbsent: true });
+  expect(await store.capabilities()).toEqual({
+    ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: false },
+  });
+  expect([...server.objects.keys()]).toEqual([]);
+  await store.put('day', bytes('one'));
+  const { version } = (await store.head('day'))!;
+  await store.put('day', bytes('two'));
+  const upload = await store.createUpload('day', 'late');
+  const parts = [await store.uploadPart(upload, 1, bytes('late'))];
+  const late = () => store.completeUpload(upload, parts, version);
+  await expectFault(late, CommitFailedError, 'object-changed');
+  expect(await textOf(store, 'day')).toBe('two');
+});
+
+test.each([
+  ['any', false],
+  ['last', true],
+] as const)(
+  'an upload of which %s part of a number can be completed is taken over: %s (SeaweedFS 4 takes any)',
+  async (parts, isAdopted) => {
+    const { store, server } = await onHeedless({ parts });
+    const upload = await store.createUpload('day', 'first');
+    const known = [await store.uploadPart(upload, 1, bytes('known'))];
+    expect(await store.adoptUpload(upload, known, 'second')).toEqual(isAdopted ? upload : undefined);
+    const probes = server.asked.length;
+    await store.adoptUpload(upload, known, 'third');
+    // It is tried once, and nothing is left of that.
+    expect(server.asked.length - probes).toBeLessThanOrEqual(1);
+    expect([...server.objects.keys()]).toEqual([]);
+  },
+);
