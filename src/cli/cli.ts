@@ -189,8 +189,8 @@ function withSettings(
   // Completion must not print messages while somebody types.
   if (row.hidden === true) return context;
   const { env, envFile } = withEnvFile(context.env, path);
-  // The libraries of store and traces read these from `process.env`; other settings of a file are not put there.
-  for (const name of envFile?.names ?? []) if (/^(AWS|OTEL)_/.test(name)) process.env[name] = env[name];
+  // The libraries of store and traces read these by themselves; nothing else of a file becomes known to the whole process.
+  for (const name of envFile?.names ?? []) if (/^(AWS|AZURE|OTEL)_/.test(name)) process.env[name] = env[name];
   if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
     for (const warning of envFile?.warnings ?? [])
       (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);
