@@ -106,6 +106,7 @@ test('the tarball holds what runs, and nothing else', () => {
     ...served,
     ...beside,
     ...docs,
+    ...filesBelow('examples'),
     ...filesBelow('jobs'),
     ...filesBelow('schemas'),
   ];

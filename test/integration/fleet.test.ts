@@ -117,21 +117,6 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
     await bench.expectExact([VESSEL], poisoned[0]!, addDays(healthy.at(-1)!, 1));
   });
 
-  test('a flushed Redis costs a detached backfill nothing but time', async () => {
-    await open({ service: { vessels: 2 } });
-    const worker = bench.start({ command: 'worker' });
-    const range = { from: '2026-01-01', to: '2026-01-06' };
-    expect((await bench.backfill({ ...range, detach: true })).said).toContain(
-      'measurements-2026-01-01-2026-01-06',
-    );
-    await worker.until(/"msg":"published"/);
-    await bench.queue.bull.obliterate({ force: true });
-    const scheduler = bench.start({ command: 'schedule' });
-    await scheduler.until(/backfill is covered/);
-    expect(scheduler.output).toContain('"done":10,"failed":0');
-    await bench.expectExact([VESSEL, OTHER_VESSEL], range.from, range.to);
-  });
-
   test('a scheduler that cannot plan is not ready, and says so, until it can', async () => {
     const job = {
       vessels: [VESSEL],
