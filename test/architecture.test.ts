@@ -69,6 +69,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
   '@smithy/node-http-handler': ['store'],
+  '@azure/identity': ['store/open-store.ts'],
+  '@azure/storage-blob': ['store/azure'],
   '@duckdb/node-api': ['core/duckdb'],
   hyparquet: ['parquet', 'lake/table', 'audit/verify', 'service', 'web'],
   '@opentelemetry/api': ['runtime/tracing'],
@@ -343,8 +345,11 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
   },
   'jobs are read by fleet/queue/queued-day.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,
-    // The second is handed what the first has read.
-    owners: ['fleet/queue/vessel-day-worker.ts', 'fleet/queue/settle-job.ts'],
+    // The second is handed what the first has read; the last reads nothing of the job that it promotes.
+    owners: [
+      ...['fleet/queue/vessel-day-worker.ts', 'fleet/queue/settle-job.ts'],
+      'fleet/queue/queued-day.ts',
+    ],
   },
 };
 /** Where foreign data comes in by other ways, each with checks of its own. */

@@ -161,7 +161,7 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
       throw objectChanged(upload.key);
     }
     try {
-      await ask(call, 'complete', () => disk.completeUpload(upload, parts, isLooked ? undefined : expected));
+      await ask(call, 'complete', () => disk.publish(upload, parts, isLooked ? undefined : expected));
     } catch (error) {
       if (!(error instanceof UnnamedError)) throw error;
       if (!(await store.publishedBy(upload, parts))) throw noAnswer('complete', call);
@@ -199,17 +199,15 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
       yield* await again(`list ${prefix}`, 'read', () => Array.fromAsync(disk.listPages(prefix)));
     },
     folderState: async () => undefined,
-    createUpload: (key, nonce) =>
-      again(`begin an upload of ${key}`, 'write', () => disk.createUpload(key, nonce)),
-    uploadPart: (upload, number, bytes) =>
-      again(`send part ${number} of ${upload.key}`, 'part', () => disk.uploadPart(upload, number, bytes)),
-    adoptUpload: (upload, parts, nonce) =>
-      ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adoptUpload(upload, parts, nonce)),
-    completeUpload: complete,
+    begin: (key, nonce) => again(`begin an upload of ${key}`, 'write', () => disk.begin(key, nonce)),
+    append: (upload, number, bytes) =>
+      again(`send part ${number} of ${upload.key}`, 'part', () => disk.append(upload, number, bytes)),
+    adopt: (upload, parts, nonce) =>
+      ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adopt(upload, parts, nonce)),
+    publish: complete,
     publishedBy: (upload, parts) =>
       again(`is ${upload.key} ${upload.nonce}`, 'read', () => disk.publishedBy(upload, parts)),
-    abortUpload: (upload) =>
-      again(`abort ${upload.key} ${upload.nonce}`, 'write', () => disk.abortUpload(upload)),
+    abandon: (upload) => again(`abort ${upload.key} ${upload.nonce}`, 'write', () => disk.abandon(upload)),
     async *listUploads(prefix) {
       yield* await again(`list uploads ${prefix}`, 'read', () => Array.fromAsync(disk.listUploads(prefix)));
     },

@@ -223,7 +223,7 @@ export class Claim {
   async startClean(): Promise<void> {
     const upload = this.#file.sealed?.upload ?? this.#file.checkpoint?.upload;
     if (this.hasProgress) await this.#update({ checkpoint: null, sealed: null });
-    if (upload) await this.#ports.store.abortUpload(upload);
+    if (upload) await this.#ports.store.abandon(upload);
     if (this.#older.length === 0) return;
     await abortUploads(this.#ports.store, this.day);
     await this.#removeOlder();
