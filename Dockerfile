@@ -16,7 +16,9 @@ ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No script of a dependency runs here; the one that there is would only build what is prebuilt for most systems.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
+# Lakes on Azure need these two, which others who install the package leave out; their versions are those of the lock file.
+RUN node -e "const fs = require('fs'), file = JSON.parse(fs.readFileSync('package.json')); for (const name of Object.keys(file.peerDependencies)) { file.dependencies[name] = file.devDependencies[name]; delete file.devDependencies[name] } fs.writeFileSync('package.json', JSON.stringify(file))" \
+  && npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
 COPY --from=package /package /build/sbom.cdx.json ./
 # A volume that is mounted at /lake for a local lake takes over its owner.
 RUN ln -s /app/src/bin.js /usr/local/bin/vessel-export && install -d -o node -g node /lake

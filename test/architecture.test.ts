@@ -69,6 +69,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
   '@smithy/node-http-handler': ['store'],
+  '@azure/identity': ['store/open-store.ts'],
+  '@azure/storage-blob': ['store/azure'],
   '@duckdb/node-api': ['core/duckdb'],
   hyparquet: ['parquet', 'lake/table', 'audit/verify', 'service', 'web'],
   '@opentelemetry/api': ['runtime/tracing'],

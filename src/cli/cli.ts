@@ -190,7 +190,7 @@ function withSettings(
   if (row.hidden === true) return context;
   const { env, envFile } = withEnvFile(context.env, path);
   // The libraries of store and traces read these by themselves; nothing else of a file becomes known to the whole process.
-  for (const name of envFile?.names ?? []) if (/^(AWS|OTEL)_/.test(name)) process.env[name] = env[name];
+  for (const name of envFile?.names ?? []) if (/^(AWS|AZURE|OTEL)_/.test(name)) process.env[name] = env[name];
   if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
     for (const warning of envFile?.warnings ?? [])
       (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);

@@ -182,13 +182,13 @@ function proofOf({ proof, rows, source }: Receipt): object | undefined {
   };
 }
 
-/** By OpenLineage's naming: `s3://bucket` and a key, or `file` and a path. The path ends with a slash, or is empty. */
+/** By OpenLineage's naming: `s3://bucket` (`abfss://container@account…`) and a key, or `file` and a path. The path ends with a slash, or is empty. */
 function lakeOf(lakeUrl: string) {
   const location = parseLakeUrl(lakeUrl);
   const isLocal = location.kind === 'local';
   const path = isLocal ? location.rootDir : location.prefix;
   return {
-    namespace: isLocal ? 'file' : `s3://${location.bucket}`,
+    namespace: isLocal ? 'file' : /^[a-z0-9]+:\/\/[^/]+/.exec(lakeUrl)![0],
     path: path === '' ? '' : `${path.replace(/\/+$/, '')}/`,
   };
 }

@@ -36,7 +36,7 @@ export async function findResumePoint(
   const outdated = await whyOutdated(ports, task, checkpoint, signal);
   if (outdated !== undefined) return startClean(outdated);
   await claim.checkFence();
-  const upload = await ports.store.adoptUpload(checkpoint.upload, checkpoint.parts, ports.nonce());
+  const upload = await ports.store.adopt(checkpoint.upload, checkpoint.parts, ports.nonce());
   if (upload === undefined) return startClean('its upload is gone, or the store cannot fence it');
   const adopted = { ...openCheckpoint(checkpoint), upload };
   await claim.inherit({ checkpoint: adopted, sealed: null });

@@ -90,9 +90,9 @@ export function startWork(config: Config, fleet: Fleet, log: Log, emit: OnFleetE
 function measurePorts(ports: ExportPorts, emit: OnFleetEvent): ExportPorts {
   const { clock } = ports;
   const store = Object.create(ports.store) as typeof ports.store;
-  store.uploadPart = async (upload, partNumber, bytes) => {
+  store.append = async (upload, partNumber, bytes) => {
     const startedMs = clock.monotonicMs();
-    const part = await ports.store.uploadPart(upload, partNumber, bytes);
+    const part = await ports.store.append(upload, partNumber, bytes);
     emit({ kind: 'uploaded', seconds: (clock.monotonicMs() - startedMs) / 1_000, sizeBytes: bytes.length });
     return part;
   };

@@ -31,7 +31,7 @@ export async function* eachOf(pages: AsyncIterable<readonly ListedObject[]>): As
  *   CommitUnknownError   a completing call may have taken effect: look before you write again
  */
 export interface ObjectStore {
-  /** `file:///…` or `s3://bucket/prefix`, without secrets; for messages. */
+  /** As `LAKE_URL` has it, without secrets; for messages. */
   readonly url: string;
 
   /**
@@ -89,47 +89,49 @@ export interface ObjectStore {
   folderState(folder: string): Promise<string | undefined>;
 
   /**
-   * Begin a multipart upload. Nothing is visible under `key` until `completeUpload`.
+   * Begin an object that comes in parts. Nothing is visible under `key` until `publish`.
    * `nonce` (unique, `[A-Za-z0-9-]+`) is how `publishedBy` knows the upload's object again.
    */
-  createUpload(key: string, nonce: string): Promise<UploadRef>;
+  begin(key: string, nonce: string): Promise<UploadRef>;
 
   /**
    * Store part `partNumber` (1, 2, …; sent in order). All parts but the last must have ≥ 5 MiB on S3.
    * Sending a number again replaces that part; those after it must then be sent again too. Only the store
-   * that created or adopted an upload sends parts; the other calls are open to all.
-   * Throws CommitFailedError (code `upload-gone`) when the upload does not exist any more.
+   * that began or adopted an upload sends parts; the other calls are open to all.
+   * Throws CommitFailedError (code `upload-gone`) when the upload does not exist any more; Azure takes the part then, for
+   * nothing, and keeps a part that was replaced until the object is published: only `publish` tells.
    */
-  uploadPart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef>;
+  append(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef>;
 
   /**
    * Take over a predecessor's upload of which `parts` are known to be good. Anything after them is dropped
-   * (Ceph 16 cannot: unless parts with the same numbers are sent again, completing throws `part-mismatch`).
-   * Afterwards the predecessor can no longer complete an upload with other bytes than the successor knows
-   * (local: its rename fails; S3: completing with a part that was sent again fails).
+   * (Ceph 16 cannot: unless parts with the same numbers are sent again, publishing throws `part-mismatch`).
+   * Afterwards the predecessor can no longer publish an upload with other bytes than the successor knows
+   * (local: its rename fails; S3: completing with a part that was sent again fails; Azure: once the successor has
+   * published. Before that its claim, which it must seal first, is what stops it).
    * The upload to go on with (maybe under a new id: checkpoint it), or undefined when it or a part of it is gone, or where
-   * the store could not keep the predecessor from completing it (SeaweedFS).
+   * the store could not keep the predecessor from publishing it (SeaweedFS).
    * `nonce` is a new one; S3 cannot change that of an open upload and goes on with the old.
    */
-  adoptUpload(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined>;
+  adopt(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined>;
 
   /**
    * Make the object visible, replacing the old one in one atomic act. Durable when it returns. `parts` are
    * numbered 1, 2, …; what was sent beyond them is dropped.
    * With `expected` it replaces exactly that version, or nothing where it is null: atomically where the store can,
    * else by a look before. Throws CommitFailedError (`upload-gone`, `part-mismatch`, `object-changed`) or
-   * CommitUnknownError. Completing again what is published changes nothing; S3 may answer it as a success, or throw
+   * CommitUnknownError. Publishing again what is published changes nothing; S3 may answer it as a success, or throw
    * any of these.
    */
-  completeUpload(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void>;
+  publish(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void>;
 
   /** Is the object that is visible under the upload's key the one this upload with these parts makes? */
   publishedBy(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean>;
 
   /** Drop an upload and its parts; no error when it is gone. */
-  abortUpload(upload: UploadRef): Promise<void>;
+  abandon(upload: UploadRef): Promise<void>;
 
-  /** Open uploads for keys that begin with `prefix`. S3 does not list the nonce: it is '' there. */
+  /** Uploads that are neither published nor abandoned, for keys that begin with `prefix`. S3 does not list the nonce: it is '' there. */
   listUploads(prefix: string): AsyncIterable<UploadRef & { startedMs: number }>;
 
   /** What the store can, as it has shown itself. Asked once; S3 needs a few requests for it. */
@@ -137,6 +139,9 @@ export interface ObjectStore {
 
   close(): Promise<void>;
 }
+
+/** The part of the port that makes an object of parts. */
+export type Uploads = Pick<ObjectStore, 'begin' | 'append' | 'adopt' | 'publish' | 'publishedBy' | 'abandon'>;
 
 /** Names what is at a key: another writing has another version, but S3 may give the same to the same bytes. */
 export type Version = string;
@@ -147,9 +152,13 @@ interface StoreCapabilities {
   readonly conditionalPut: boolean;
   /** `putIf` replaces a version in one act. */
   readonly conditionalReplace: boolean;
-  /** `completeUpload` checks `expected` in the act. */
+  /** `publish` checks `expected` in the act. */
   readonly conditionalComplete: boolean;
 }
+
+export const KEEPS_ALL: StoreCapabilities = {
+  ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
+};
 
 export interface ListedObject {
   readonly key: string;

@@ -11,7 +11,7 @@ import { expectTableAgrees } from '../helpers/table.ts';
 
 const MUTATIONS = [
   ...['put', 'putIf', 'putIfAbsent', 'remove', 'removeAll', 'removeIf'],
-  ...['createUpload', 'uploadPart', 'adoptUpload', 'completeUpload', 'abortUpload'],
+  ...['begin', 'append', 'adopt', 'publish', 'abandon'],
 ] as const;
 
 /** A store that holds the n-th mutation. `held` resolves when it is, with its name. */
@@ -70,17 +70,7 @@ async function holdPast(lake: OpenLake, nth: number, force: boolean): Promise<st
   return what;
 }
 
-const NEW = [
-  'putIf',
-  'putIf',
-  'createUpload',
-  'uploadPart',
-  'putIf',
-  'completeUpload',
-  'putIf',
-  'putIf',
-  'removeAll',
-];
+const NEW = ['putIf', 'putIf', 'begin', 'append', 'putIf', 'publish', 'putIf', 'putIf', 'removeAll'];
 test.for<[string, Layout, boolean, string[]]>([
   ['a new day', 'plain', false, NEW],
   ['a day that is replaced', 'plain', true, NEW.slice(1)],

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { CommitFailedError } from '../../src/core/errors.ts';
 import { checkKey, checkNonce, checkPrefix } from '../../src/store/key.ts';
 import type { ListedObject, ObjectStore, PartRef, UploadRef, Version } from '../../src/store/store.ts';
-import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../../src/store/store.ts';
+import { eachOf, KEEPS_ALL, MAX_WHOLE_BYTES, tooLargeToRead } from '../../src/store/store.ts';
 
 interface Stored {
   readonly bytes: Uint8Array;
@@ -98,14 +98,14 @@ export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnC
       yield found.map(({ listed }) => listed);
     },
     folderState: async () => undefined,
-    async createUpload(key, nonce) {
+    async begin(key, nonce) {
       checkKey(key);
       checkNonce(nonce);
       const ref = { key, nonce, uploadId: `u${++writes}` };
       uploads.set(ref.uploadId, { ref, startedMs: nowMs(), parts: new Map() });
       return ref;
     },
-    async uploadPart(ref, partNumber, bytes) {
+    async append(ref, partNumber, bytes) {
       const { parts } = openUpload(ref);
       // Those after it must be sent again too.
       for (const later of [...parts.keys()]) if (later > partNumber) parts.delete(later);
@@ -118,7 +118,7 @@ export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnC
       parts.set(partNumber, { ...part, bytes: Uint8Array.from(bytes) });
       return part;
     },
-    async adoptUpload(ref, parts, nonce) {
+    async adopt(ref, parts, nonce) {
       checkKey(ref.key);
       checkNonce(nonce);
       const upload = uploads.get(ref.uploadId);
@@ -126,12 +126,12 @@ export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnC
         return undefined;
       // Under another id: what the predecessor still sends goes nowhere.
       uploads.delete(ref.uploadId);
-      const adopted = await store.createUpload(ref.key, nonce);
+      const adopted = await store.begin(ref.key, nonce);
       for (const { partNumber } of parts)
         openUpload(adopted).parts.set(partNumber, upload.parts.get(partNumber)!);
       return adopted;
     },
-    async completeUpload(ref, parts, expected) {
+    async publish(ref, parts, expected) {
       const sent = openUpload(ref).parts;
       if (parts.some((part) => !isSamePart(part, sent.get(part.partNumber))))
         throw new CommitFailedError('part-mismatch', `${ref.key}: a part is not as it was sent`);
@@ -146,7 +146,7 @@ export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnC
       const isOfParts = made?.parts.length === parts.length;
       return isOfParts && made.nonce === nonce && parts.every((part, at) => isSamePart(part, made.parts[at]));
     },
-    async abortUpload({ key, uploadId }) {
+    async abandon({ key, uploadId }) {
       checkKey(key);
       uploads.delete(uploadId);
     },
@@ -155,7 +155,7 @@ export function createMemoryStore(nowMs: () => number = Date.now, onChange?: OnC
       for (const { ref, startedMs } of uploads.values())
         if (ref.key.startsWith(prefix)) yield { ...ref, startedMs };
     },
-    capabilities: async () => ({ conditionalPut: true, conditionalReplace: true, conditionalComplete: true }),
+    capabilities: async () => KEEPS_ALL,
     close: async () => {},
   };
   return store;

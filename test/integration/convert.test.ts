@@ -35,7 +35,7 @@ const JOBS = {
 const TO = addDays(DATE, 3);
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const DEAD = { ...DAY, date: addDays(DATE, 9) };
-const MUTATIONS = ['put', 'putIf', 'putIfAbsent', 'remove', 'removeAll', 'removeIf', 'abortUpload'] as const;
+const MUTATIONS = ['put', 'putIf', 'putIfAbsent', 'remove', 'removeAll', 'removeIf', 'abandon'] as const;
 /** What others learn in fifteen seconds they have learned here. */
 const HASTY: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };
 
@@ -172,7 +172,7 @@ test('it waits for an export that is under way, takes over one that is dead, and
   await claimed.promise;
   const dead = { store, clock: systemClock, log: silentLog, self: { host: 'elsewhere', pid: 1 } };
   const { claim } = await takeClaim(dead, DEAD, { settingsHash: 'hash', takeover: false });
-  const upload = await store.createUpload(objectKey(DEAD), 'of-the-dead');
+  const upload = await store.begin(objectKey(DEAD), 'of-the-dead');
   await claim.writeSealed({
     upload,
     parts: [],

@@ -17,14 +17,13 @@ import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import type { BucketServer } from '../helpers/bucket-server.ts';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startProgram, startTestService, writeJobs } from '../helpers/run.ts';
-import type { TestS3 } from '../helpers/s3.ts';
 import { copyLake } from '../helpers/s3.ts';
-import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
@@ -36,7 +35,7 @@ export interface FleetOptions {
   readonly job?: JobFile;
   readonly env?: Readonly<Record<string, string>>;
   /** Put the lake into a bucket of this server, over a line that can misbehave; default: a folder. */
-  readonly s3?: TestS3 | undefined;
+  readonly bucketServer?: BucketServer | undefined;
 }
 
 export interface FleetProcess {
@@ -55,7 +54,7 @@ export async function openFleetBench(options: FleetOptions = {}) {
   const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
   await knowLimits(redis.url, 'vessel-export', service);
   const lake = await newLake();
-  const bucket = options.s3 && (await openBucket(options.s3));
+  const bucket = options.bucketServer && (await openBucket(options.bucketServer));
   const jobsDir = await writeJobs({
     [JOB]: {
       dataset: 'measurements',
@@ -175,20 +174,17 @@ export async function openFleetBench(options: FleetOptions = {}) {
 }
 
 /** A bucket over a line that can misbehave; it is looked into without that line. */
-async function openBucket(s3: TestS3) {
-  const { bucket, drop } = await s3.newBucket();
-  const line = await startFaultProxy(s3.endpoint);
-  const url = `s3://${bucket}/lake`;
-  const env = {
-    ...awsEnv(s3),
-    AWS_ENDPOINT_URL_S3: line.endpoint,
-  };
+async function openBucket(server: BucketServer) {
+  const { bucket, drop } = await server.newBucket();
+  const line = await startFaultProxy(server.origin);
+  const url = server.urlOf(bucket);
+  const directEnv = server.envAt(server.origin);
   return {
     url,
-    env,
-    directEnv: { AWS_ENDPOINT_URL_S3: s3.endpoint },
+    env: server.envAt(line.endpoint),
+    directEnv,
     line,
-    copyTo: (dir: string) => copyLake(url, { ...env, AWS_ENDPOINT_URL_S3: s3.endpoint }, dir),
+    copyTo: (dir: string) => copyLake(url, directEnv, dir),
     async close() {
       await line[Symbol.asyncDispose]();
       await drop();

@@ -173,7 +173,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
   test('a checkpoint that was being written goes after a day', async () => {
     await newTable(placeOf(store));
     const key = `measurements/_delta_log/${'0'.repeat(20)}.checkpoint.parquet`;
-    await store.createUpload(key, 'nonce');
+    await store.begin(key, 'nonce');
     expect(await gc(true)).toEqual([`removed upload ${key}`]);
     const ports = { store, clock, log: silentLog, prefix: 'measurements/' };
     expect((await openTable(ports)).preparation(MEASUREMENTS)).toEqual([]);

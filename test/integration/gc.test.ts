@@ -57,8 +57,8 @@ function noteAt(at: string) {
 }
 
 async function upload(store: ObjectStore, day: VesselDay, nonce: string): Promise<UploadRef> {
-  const ref = await store.createUpload(objectKey(day), nonce);
-  await store.uploadPart(ref, 1, Buffer.from('some bytes'));
+  const ref = await store.begin(objectKey(day), nonce);
+  await store.append(ref, 1, Buffer.from('some bytes'));
   return ref;
 }
 
@@ -181,8 +181,8 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
 
   test('a sealed claim whose day is published stays: only its receipt is missing', async () => {
     const ref = await upload(store, DAY, 'nonce-1');
-    const part = await store.uploadPart(ref, 1, Buffer.from('the day'));
-    await store.completeUpload(ref, [part]);
+    const part = await store.append(ref, 1, Buffer.from('the day'));
+    await store.publish(ref, [part]);
     const sealed = { upload: ref, parts: [part], detail: null, draft: {} } as unknown as ClaimFile['sealed'];
     await store.put(claimKey(DAY, 1), json(claimOf(1, { sealed })));
     const kept = ['kept claim: the day is published and lacks only its receipt: run it again'];
@@ -200,18 +200,18 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
 
   test('an upload of today stays, and so does what is not ours', async () => {
     await upload(store, DAY, 'nonce-1');
-    const foreign = await store.createUpload('backup/archive.tar', 'nonce-2');
+    const foreign = await store.begin('backup/archive.tar', 'nonce-2');
     expect(await gc(place, inAnHour(), true)).toEqual([
       expect.stringMatching(/^kept upload: begun \d h ago$/),
     ]);
     expect(await gc(place, NEXT_WEEK, true)).toEqual([expect.stringMatching(/^removed upload/)]);
     expect(await uploads()).toEqual(['backup/archive.tar']);
-    await store.abortUpload(foreign);
+    await store.abandon(foreign);
   });
 
   test('what a process left that was killed while it tried the store goes after a day', async () => {
     await store.put(`${PROBE_PREFIX}one`, Buffer.from('probe'));
-    await store.createUpload(`${PROBE_PREFIX}two`, 'nonce-1');
+    await store.begin(`${PROBE_PREFIX}two`, 'nonce-1');
     const left = async () => {
       const keys: string[] = [];
       for await (const { key } of store.list(PROBE_PREFIX)) keys.push(key);

@@ -56,10 +56,10 @@ test('a store answers for more pipes than there are threads, and for files besid
     await expect(store.putIfAbsent(key, Buffer.from('x'))).rejects.toMatchObject(conflict);
     expect(await store.head(key)).toBeUndefined();
   }
-  const upload = await store.createUpload('object', 'nonce-1');
+  const upload = await store.begin('object', 'nonce-1');
   await makePipe(join(lake.dir, '.object.nonce-1.upload'));
-  await expect(store.uploadPart(upload, 1, Buffer.from('x'))).rejects.toMatchObject(conflict);
-  expect(await store.adoptUpload(upload, [], 'nonce-2')).toBeUndefined();
+  await expect(store.append(upload, 1, Buffer.from('x'))).rejects.toMatchObject(conflict);
+  expect(await store.adopt(upload, [], 'nonce-2')).toBeUndefined();
   expect(Buffer.from((await store.get('file'))!.bytes).toString()).toBe('content');
 });
 

@@ -82,9 +82,9 @@ class SlowStore {
     put: (key, bytes) => this.#during(key, bytes, () => store.put(key, bytes)),
     putIf: (key, bytes, version) => this.#during(key, bytes, () => store.putIf(key, bytes, version)),
     putIfAbsent: (key, bytes) => this.#during(key, bytes, () => store.putIfAbsent(key, bytes)),
-    uploadPart: async (upload, number, bytes) => {
+    append: async (upload, number, bytes) => {
       this.#onPart(++this.parts);
-      const part = await this.#during(upload.key, bytes, () => store.uploadPart(upload, number, bytes));
+      const part = await this.#during(upload.key, bytes, () => store.append(upload, number, bytes));
       // It is stored: nobody reads that again.
       bytes.fill(0xee);
       return part;

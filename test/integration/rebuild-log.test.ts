@@ -175,9 +175,9 @@ test.each(['before its entry', 'between its entry and its checkpoint', 'after it
     const between =
       when === 'between its entry and its checkpoint'
         ? {
-            createUpload: async (...upload: Parameters<ObjectStore['createUpload']>) => {
+            begin: async (...upload: Parameters<ObjectStore['begin']>) => {
               await go();
-              return await store.createUpload(...upload);
+              return await store.begin(...upload);
             },
           }
         : {};
@@ -211,7 +211,7 @@ test('an export that began after the loss, and knows nothing of it, commits abov
 });
 
 test('killed at any of its writes and run again, it ends the same', async () => {
-  const MUTATIONS = ['putIf', 'putIfAbsent', 'createUpload', 'uploadPart', 'completeUpload'] as const;
+  const MUTATIONS = ['putIf', 'putIfAbsent', 'begin', 'append', 'publish'] as const;
   let kills = 0;
   for (let nth = 1; ; nth++) {
     await using copy = await copyLake(lake.url);

@@ -134,9 +134,9 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   });
 
   test('an upload under way is a warning', async () => {
-    const upload = await store.createUpload(objectKey(EMPTY), 'verify-nonce');
+    const upload = await store.begin(objectKey(EMPTY), 'verify-nonce');
     const { code, result } = await runVerify({ lakeUrl, env });
-    await store.abortUpload(upload);
+    await store.abandon(upload);
     expect({ code, ...result }).toMatchObject({
       code: 0,
       warnings: [{ code: 'unfinished', date: EMPTY.date }],

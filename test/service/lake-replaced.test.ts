@@ -28,8 +28,8 @@ describe('a large vessel-day that is replaced while it is read', () => {
   /** As an exporter publishes it. */
   async function publish(version: 1 | 2): Promise<void> {
     const store = createLocalStore(dataDir);
-    const upload = await store.createUpload(KEY, `version-${version}`);
-    await store.completeUpload(upload, [await store.uploadPart(upload, 1, versions[version - 1]!)]);
+    const upload = await store.begin(KEY, `version-${version}`);
+    await store.publish(upload, [await store.append(upload, 1, versions[version - 1]!)]);
     await store.close();
   }
 

@@ -62,7 +62,7 @@ export function damagesOf(oracles: Oracles, uploads: readonly string[]): Damage[
       });
     const version = oracles.receipts.get(day)!.table?.version;
     const entry = `${LOG}${`${version}`.padStart(20, '0')}.json`;
-    if (isTable && version !== undefined && oracles.bytesOf(entry) && !oracles.hasCheckpoint())
+    if (isTable && version !== undefined && oracles.bytesOf(entry) && !oracles.log.hasCheckpoint)
       damages.push({
         ...{ kind: 'an entry of the log is gone', key: entry, bytes: undefined },
         ...{ names: ['log-damaged'], where: LOG, beside },

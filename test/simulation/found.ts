@@ -36,4 +36,13 @@ export const FOUND: readonly Found[] = [
       acts: [act('run', 0, { killAfter: 20 }), act('convert', 900_000, { killAfter: 12 })],
     },
   },
+  {
+    what: "a removal of a predecessor's claim that came late took another's, whose epoch was the same (seed 1)",
+    history: {
+      ...{ ...BASE, seed: 1, profile: 'plain' },
+      store: { ...NO_STORE_FAULTS, doubled: 100 },
+      service: { ...NO_SERVICE_FAULTS, refused: 100 },
+      acts: [act('run', 660_000), act('run', 690_000), act('run', 1_050_000)],
+    },
+  },
 ];

@@ -1,9 +1,11 @@
 /** What is to happen in a world, drawn from its seed: plain data, so that a history that fails can be made shorter. */
 import type { FormatSizes, Layout } from '../../src/core/model/index.ts';
 import { addDays } from '../../src/core/model/index.ts';
+import { drawPattern, PATTERNS } from './patterns.ts';
 import { chance, type Draw, pick, randomOf } from './random.ts';
 import { drawServiceFaults, type ServiceFaults } from './service.ts';
 import { CHANGES, type SourceChange } from './source.ts';
+import type { Stop } from './steps.ts';
 import { type Abilities, drawAbilities, drawStoreFaults, type StoreFaults } from './store.ts';
 
 export const PROFILES = ['plain', 'delta', 'upkeep'] as const;
@@ -23,6 +25,7 @@ export interface Act {
   readonly step?: { readonly atMs: number; readonly aheadMs: number };
   readonly killAfter?: number;
   readonly pauseAfter?: { readonly asked: number; readonly forMs: number };
+  readonly stop?: Stop;
   readonly force: boolean;
   readonly allowShrink: boolean;
   readonly takeover: boolean;
@@ -43,9 +46,11 @@ export interface History {
   readonly service: ServiceFaults;
   readonly acts: readonly Act[];
   readonly changes: readonly SourceChange[];
+  /** How soon tables write checkpoints and clean their logs; as the product does, without. */
+  readonly log?: { readonly entriesMs: number; readonly checkpointVersions: number } | undefined;
 }
 
-const FIRST_DATE = '2026-01-05';
+const FIRST_DATE = '2026-01-03';
 const VESSELS = ['IMO9321483', 'IMO9322853'];
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -53,53 +58,56 @@ const DAY_MS = 86_400_000;
 export function drawHistory(seed: number, only?: Profile): History {
   const draw = randomOf(seed, 'history');
   const profile = only ?? pick(draw, PROFILES);
-  const dates = Array.from({ length: 1 + draw(2) }, (_, day) => addDays(FIRST_DATE, day));
-  const drawn = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
-  const { abilities, unnamed } = drawAbilities(randomOf(seed, 'abilities'));
   const layout =
     profile === 'delta' ? 'delta' : profile === 'plain' ? 'plain' : pick(draw, ['plain', 'delta'] as const);
-  const isConverted = profile === 'upkeep' && layout === 'plain';
-  const begun = isConverted ? convertedEarly(drawn, randomOf(seed, 'conversion')) : drawn;
-  const acts = begun.map(FITTING[abilities] ?? ((act) => act));
+  const drawn = Array.from({ length: 2 + draw(4) }, (_, at) => drawAct(draw, profile, at));
+  const { abilities, unnamed } = drawAbilities(randomOf(seed, 'abilities'));
+  const pattern = drawPattern(draw, profile, layout);
+  const days = 1 + draw(2);
+  const changes = Array.from({ length: draw(4) }, () => ({
+    atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
+    kind: pick(draw, CHANGES),
+    ...{ series: draw(6), date: addDays(FIRST_DATE, draw(days)), at: draw(100_000) },
+  }));
+  const log = drawLog(randomOf(seed, 'log'));
+  const [service, store] = [drawServiceFaults(draw), drawStoreFaults(draw, unnamed)];
+  const drawnSchedule = { acts: drawn, days, changes, log, service, store };
+  const { acts, ...schedule } = PATTERNS[pattern](drawnSchedule, randomOf(seed, pattern));
+  const dates = Array.from({ length: schedule.days }, (_, day) => addDays(FIRST_DATE, day));
   return {
-    ...{ seed, profile, dates, acts, abilities, layout },
+    ...{ seed, profile, dates, abilities, layout },
+    acts: acts
+      .map(FITTING[abilities] ?? ((act) => act))
+      .map((act, at) => ({ ...act, name: `${act.kind}-${at}` })),
     vessels: VESSELS.slice(0, chance(draw, 70) ? 1 : 2),
     sizes: pick(draw, [
       { rowGroupRows: 3, partBytes: 200 },
       { rowGroupRows: 4, partBytes: 3_000 },
       { rowGroupRows: 1_000, partBytes: 1 << 20 },
     ]),
-    store: drawStoreFaults(draw, unnamed),
-    service: drawServiceFaults(draw),
-    changes: Array.from({ length: draw(4) }, () => ({
-      atMs: draw(2) === 0 ? draw(20_000) : draw(30 * MINUTE_MS),
-      kind: pick(draw, CHANGES),
-      ...{ series: draw(6), date: pick(draw, dates), at: draw(100_000) },
-    })),
+    ...{ service: schedule.service, store: schedule.store },
+    ...{ changes: schedule.changes, log: schedule.log },
   };
 }
 
-/** In some: whoever exports first dies on the way, and the next to look at what it has left is a conversion. */
-function convertedEarly(acts: readonly Act[], draw: Draw): readonly Act[] {
-  if (draw(4) > 0) return acts;
-  const [{ pauseAfter: _, ...first }, ...others] = acts as [Act, ...Act[]];
-  const convert: Act = {
-    ...{ name: 'convert-early', kind: 'convert', atMs: 15 * MINUTE_MS, aheadMs: 0, select: 0 },
-    ...{ force: false, allowShrink: false, takeover: false, concurrency: 1 },
-  };
-  const later = others.map((act) => ({ ...act, atMs: act.atMs + 20 * MINUTE_MS }));
-  return [{ ...first, atMs: draw(3_000), killAfter: 8 + draw(40) }, convert, ...later];
+function drawLog(draw: Draw): History['log'] {
+  if (draw(2) === 0) return undefined;
+  return { entriesMs: pick(draw, [0, 10 * MINUTE_MS, DAY_MS]), checkpointVersions: 2 + draw(4) };
 }
 
 /** What the product asks of people whose store lacks conditions. */
 const FITTING: Readonly<Partial<Record<Abilities, (act: Act, at: number) => Act>>> = {
   /** Nobody takes over from one who lives: between its read and its write is a moment in which two may collide. */
   'no-replace': ({ step: _, pauseAfter: __, ...act }) => {
-    return { ...act, aheadMs: act.aheadMs % 4_000, takeover: false };
+    return { ...dying(act), aheadMs: act.aheadMs % 4_000, takeover: false };
   },
   /** One at a time: the next begins once nothing of the one before is on its way. */
-  'no-put': (act, at) => ({ ...act, atMs: at * 4 * 60 * MINUTE_MS + (act.atMs % MINUTE_MS) }),
+  'no-put': (act, at) => ({ ...dying(act), atMs: at * 4 * 60 * MINUTE_MS + (act.atMs % MINUTE_MS) }),
 };
+
+function dying({ stop, ...act }: Act): Act {
+  return { ...act, ...(stop && stop.forMs === undefined && { stop }) };
+}
 
 const KINDS: Readonly<Record<Profile, readonly ActKind[]>> = {
   plain: ['run', 'run', 'run', 'run', 'reconcile', 'reconcile', 'accept'],

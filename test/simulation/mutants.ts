@@ -6,7 +6,20 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly put: string;
+  /** What else is there to hold the same, and is to go with it. */
+  readonly also?: { readonly find: string; readonly put: string };
   readonly only?: Profile;
+  /** Why it changes nothing that anybody could see: no history is to find it. */
+  readonly equivalent?: string;
+}
+
+/** Throws where there is no place, or more than one, to plant it. */
+export function planted({ name, find, put, also }: Mutant, text: string): string {
+  const edits = [{ find, put }, ...(also ? [also] : [])];
+  return edits.reduce((edited, edit) => {
+    if (edited.split(edit.find).length !== 2) throw new Error(`'${name}' has no one place: ${edit.find}`);
+    return edited.replace(edit.find, () => edit.put);
+  }, text);
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -123,6 +136,180 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lake/upkeep/convert.ts',
     find: "const NO_SETTINGS = 'convert';",
     put: "const NO_SETTINGS = '';",
+    only: 'upkeep',
+  },
+  {
+    name: 'a predecessor is not told that it is overtaken',
+    file: 'lake/claims/claims.ts',
+    find: 'const version = await ports.store.putIf(claim.key, jsonBytes(file), claim.version);',
+    put: 'const version = claim.version;',
+  },
+  {
+    name: 'a predecessor is inherited as it was listed, and not as it was fenced',
+    file: 'lake/claims/claims.ts',
+    find: 'claim = await readClaim(ports.store, claim);\n',
+    put: "fenced.push({ ...claim, file, version: '', damage: undefined }); break;\n",
+  },
+  {
+    name: 'an epoch that is over is published again',
+    file: 'lake/claims/claims.ts',
+    find: '(isEnded(file, receipt) ? [] : [file])',
+    put: '[file]',
+    equivalent:
+      'what has ended an epoch is its own draft, so that it is published as it is; and had another published since, its receipt, which is read after the claim, fences us',
+  },
+  {
+    name: 'a claim goes whoever has put it',
+    file: 'lake/claims/claim.ts',
+    find: 'if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;',
+    put: 'await store.remove(claimKey(this.day, this.epoch)); if (this.epoch > 0) return true;',
+  },
+  {
+    name: "a predecessor's claim goes whoever's it is by then",
+    file: 'lake/claims/claim.ts',
+    find: 'for (const { key, version } of this.#older) await this.#ports.store.removeIf(key, version);',
+    put: 'for (const { key } of this.#older) await this.#ports.store.remove(key);',
+  },
+  {
+    name: 'what a predecessor has published is not said',
+    file: 'lake/publish/publish.ts',
+    find: 'if (!isPublished) return undefined;',
+    put: 'if (!isPublished || claim) return undefined;',
+  },
+  {
+    name: 'the receipt that the guard compares with was read before the claim',
+    file: 'lake/claims/claims.ts',
+    find: 'const receipt = await claim.lookAgain({ isNew });',
+    put: 'await claim.lookAgain({ isNew }); const receipt = before;',
+  },
+  {
+    name: 'an entry is put without a look at the claim',
+    file: 'lake/publish/job-table.ts',
+    find: 'if (member.seenAt >= version) return void standing.push(member);',
+    put: 'if (member) return void standing.push({ ...member, seenAt: version });',
+    only: 'delta',
+  },
+  {
+    name: 'an entry is put over whatever is there',
+    file: 'lake/table/table-log.ts',
+    find: "if (!(await store.putIfAbsent(key, bytes))) return 'taken';",
+    put: 'await store.put(key, bytes);',
+    only: 'delta',
+  },
+  {
+    name: 'the version after a fenced one is left free',
+    file: 'lake/publish/job-table.ts',
+    find: "if (found !== undefined || (await table.commit(table.version, 'FENCE', []))) return found;",
+    put: 'if (round === 0) return found;',
+    only: 'delta',
+  },
+  {
+    name: 'files of attempts under way go',
+    file: 'lake/upkeep/table-garbage.ts',
+    find: 'for (const file of files) if ((await findClaims(ports.store, file.day)).length === 0) unclaimed.push(file);',
+    put: 'unclaimed.push(...files);',
+    also: {
+      find: 'const isClaimed = (await findClaims(ports.store, day)).length > 0;',
+      put: 'const isClaimed = false;',
+    },
+    only: 'upkeep',
+  },
+  {
+    name: 'gc leaves the version free that a sleeper may still commit',
+    file: 'lake/upkeep/table-garbage.ts',
+    find: "  while (!(await table.commit(table.version, 'FENCE', [])));\n",
+    put: '  while (table.version < 0);\n',
+    only: 'upkeep',
+  },
+  {
+    name: 'gc believes its list of files',
+    file: 'lake/upkeep/table-garbage.ts',
+    find: 'if (!(await removable).has(key)) return false;',
+    put: 'if (removable === undefined) return false;',
+    only: 'upkeep',
+  },
+  {
+    name: 'gc believes its list of claims',
+    file: 'lake/upkeep/garbage.ts',
+    find: 'return now !== undefined && !now.keep && (await ports.store.removeIf(key, now.claim.version));',
+    put: 'return now === now && !verdict.keep && (await ports.store.remove(key).then(() => true));',
+    only: 'upkeep',
+  },
+  {
+    name: 'gc aborts uploads whatever claims there are',
+    file: 'lake/upkeep/garbage.ts',
+    find: 'if (keep || (day !== undefined && (await findClaims(store, day)).length > 0)) return false;',
+    put: 'if (ageMs < GARBAGE_AGE_MS) return false;',
+    only: 'upkeep',
+  },
+  {
+    name: 'the log is cleaned by the clock of whoever commits',
+    file: 'lake/table/retention.ts',
+    find: 'const beforeMs = Math.min(clock.nowMs(), entries.at(-1)?.modifiedMs ?? 0) - retentionMs;',
+    put: 'const beforeMs = clock.nowMs() - retentionMs;',
+    only: 'delta',
+  },
+  {
+    name: 'the log is cleaned up to its newest checkpoint, however young',
+    file: 'lake/table/retention.ts',
+    find: 'oldEnough.has(version) && version <= (last?.version ?? 0)',
+    put: 'version <= (last?.version ?? 0)',
+    only: 'delta',
+  },
+  {
+    name: 'the log is cleaned beyond the checkpoint that is named',
+    file: 'lake/table/retention.ts',
+    find: 'oldEnough.has(version) && version <= (last?.version ?? 0)',
+    put: 'oldEnough.has(version) && last === last',
+    only: 'delta',
+  },
+  {
+    name: 'a checkpoint forgets what has left the table',
+    file: 'lake/table/checkpoint.ts',
+    find: '...Array.from(tombstones.values(), (remove) => ({ remove: { ...remove, dataChange: false } })),',
+    put: '...(tombstones.size < 0 ? [{ protocol: protocol! }] : []),',
+    only: 'upkeep',
+  },
+  {
+    name: 'an older checkpoint is named after a newer one',
+    file: 'lake/table/checkpoint.ts',
+    find: 'if (await isBelowCheckpoint(ports, last.version - 1)) return;',
+    put: '',
+    only: 'delta',
+  },
+  {
+    name: 'a view that is below a checkpoint is believed',
+    file: 'lake/table/table-view.ts',
+    find: 'return (await isBelowCheckpoint(this.#ports, state.version)) ? undefined : found;',
+    put: 'return found;',
+    only: 'delta',
+  },
+  {
+    name: 'an entry below the log counts as committed',
+    file: 'lake/table/table-log.ts',
+    find: "return (await isInLog(ports, version)) ? 'committed' : 'below';",
+    put: "return 'committed';",
+    only: 'delta',
+  },
+  {
+    name: 'a conversion does not wait until every process knows',
+    file: 'lake/upkeep/convert.ts',
+    find: 'await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);',
+    put: '',
+    only: 'upkeep',
+  },
+  {
+    name: 'the layout is not looked at again under the claim',
+    file: 'export/export-vessel-day.ts',
+    find: 'const onClaimed = () => ports.layout.confirm(layout, day.job);',
+    put: 'const onClaimed = async () => {};',
+    only: 'upkeep',
+  },
+  {
+    name: 'two conversions at once do not see each other',
+    file: 'lake/upkeep/convert.ts',
+    find: '      await expectOurs(store, own);\n      if (!(',
+    put: '      if (!(',
     only: 'upkeep',
   },
 ];

@@ -3,6 +3,7 @@
  * lake, in its order. The numbers are those of live.ts.
  */
 import type { ClaimFile, Receipt } from '../../src/core/model/index.ts';
+import { LogOracle } from './log-oracle.ts';
 import { JOB } from './process.ts';
 import { type Content, NOTHING, readObject, TableReader } from './reader.ts';
 import type { Change, World } from './world.ts';
@@ -10,6 +11,7 @@ import type { Change, World } from './world.ts';
 const OBJECT = /^m\/vessel=(IMO\d{7})\/date=([\d-]{10})\/([^/]+)\.parquet$/;
 const ENTRY = /^m\/_delta_log\/(\d{20})\.json$/;
 const RECEIPT = /^_ledger\/m\/date=([\d-]{10})\/vessel=(IMO\d{7})\.json$/;
+const LOG = /^m\/_delta_log\//;
 const DETAIL = /^_detail\/m\//;
 const CLAIM = /^_checkpoints\/m\/date=([\d-]{10})\/vessel=(IMO\d{7})\/(\d+)\.json$/;
 /** What stays whatever becomes of the days. */
@@ -39,10 +41,14 @@ export class Oracles {
   readonly receipts = new Map<string, Receipt>();
   readonly #visible = new Map<string, Visible>();
   readonly table = new TableReader();
+  readonly log: LogOracle;
+  /** Of files of drafts, and epochs of them: at which version of the table the attempt was fenced. */
+  readonly #fencedAt = new Map<string, number>();
   #layout: string | undefined;
 
   constructor(world: World) {
     this.#world = world;
+    this.log = new LogOracle(world.history.log?.entriesMs);
   }
 
   get layout(): string | undefined {
@@ -64,8 +70,9 @@ export class Oracles {
 
   /** Has an attempt published the day, or found nothing to change, and not said so? Or may it have? */
   isDraftPublished(day: string): boolean {
-    const { epoch } = this.receipts.get(day)!;
-    const isSilent = (file: ClaimFile) => file.epoch > epoch && file.sealed?.upload === null;
+    const { epoch, startedAt } = this.receipts.get(day)!;
+    const isSilent = ({ epoch: own, sealed }: ClaimFile) =>
+      own > epoch && (sealed?.upload === null || sealed?.draft.startedAt === startedAt);
     return (this.#visible.get(day)?.epoch ?? 0) > epoch || this.#claimsOf(day).some(isSilent);
   }
 
@@ -73,11 +80,6 @@ export class Oracles {
   hasOwnDraft(day: string): boolean {
     const { epoch } = this.receipts.get(day)!;
     return this.#claimsOf(day).some((file) => file.epoch === epoch && file.sealed !== null);
-  }
-
-  /** Then an entry before it is nothing that anybody needs. */
-  hasCheckpoint(): boolean {
-    return this.#objects.has(`${JOB}/_delta_log/_last_checkpoint`);
   }
 
   /** Throws OracleError. */
@@ -91,14 +93,16 @@ export class Oracles {
 
   async #take(change: Change): Promise<void> {
     const { key, bytes } = change;
+    if (key === '') return this.#takeAbort(change.nonce!, change.by);
     const before = this.#objects.get(key);
     if (bytes === undefined) this.#objects.delete(key);
     else this.#objects.set(key, bytes);
     const text = () => Buffer.from(bytes!).toString();
     let match = CLAIM.exec(key);
-    if (match) return this.#takeClaim(key, bytes && JSON.parse(text()));
+    if (match) return this.#takeClaim(`${match[2]} ${match[1]}`, change, bytes && JSON.parse(text()));
     match = RECEIPT.exec(key);
     if (match) return this.#takeReceipt(`${match[2]} ${match[1]}`, bytes && JSON.parse(text()));
+    if (LOG.test(key)) await this.log.take(change, this.table);
     if (DETAIL.test(key) && bytes === undefined) throw new Error('a detail is removed');
     match = ENTRY.exec(key);
     if (match) return await this.#takeEntry(Number(match[1]), change, before);
@@ -107,15 +111,20 @@ export class Oracles {
     if (key === '_lake.json') await this.#takeLayout(JSON.parse(text()).layout, change.atMs);
   }
 
-  /** 5: whoever was overtaken writes nothing over the word that says so. */
-  #takeClaim(key: string, file: ClaimFile | undefined): void {
+  /** 5: whoever was overtaken writes nothing over the word that says so, and nothing once another has gone on. */
+  #takeClaim(day: string, { key, by, atMs }: Change, file: ClaimFile | undefined): void {
     const before = this.#claims.get(key);
     if (file === undefined) {
       this.#claims.delete(key);
+      if (before) this.#expectOver(day, before, by, atMs);
       return;
     }
     if (before?.fencedBy !== undefined && before.attempt === file.attempt && file.fencedBy === undefined)
       throw new Error(`5: attempt ${file.epoch} was overtaken by ${before.fencedBy}, and writes on`);
+    const isOwners = before?.attempt === file.attempt && before.fencedBy === file.fencedBy;
+    if (isOwners && !this.#isEnded(day, file)) this.#expectNobodyAfter(day, file.epoch, 'writes on');
+    if (file.fencedBy !== undefined && before?.fencedBy === undefined && file.sealed?.table?.add)
+      this.#fencedAt.set(`${file.sealed.table.add.key} ${file.epoch}`, this.table.version);
     this.#claims.set(key, file);
     const { sealed, epoch } = file;
     if (!sealed) return;
@@ -129,9 +138,42 @@ export class Oracles {
       }
   }
 
+  /** 5, 8: a claim goes by its owner, or because another has taken over, or has published, or for its age. */
+  #expectOver(day: string, file: ClaimFile, by: string, atMs: number): void {
+    const isOver = file.fencedBy !== undefined || this.#isEnded(day, file);
+    // Where a removal cannot be conditional one that comes late takes what is there.
+    if (isOver || file.owner.host === by || this.#world.history.abilities !== 'all') return;
+    if (!by.includes('gc-')) throw new Error(`5: the claim of attempt ${file.epoch} goes, which stands`);
+    const writtenMs = this.#world.readClocks.get(file.heartbeatMs);
+    if (this.#world.isClockRight(by) && writtenMs !== undefined && atMs - writtenMs < DAY_MS)
+      throw new Error(`8: a claim goes that was written ${Math.round((atMs - writtenMs) / 1000)} s ago`);
+  }
+
+  #isEnded(day: string, { epoch }: Pick<ClaimFile, 'epoch'>): boolean {
+    return (this.receipts.get(day)?.epoch ?? 0) >= epoch;
+  }
+
+  /** 5: no later attempt stands that has a checkpoint, or a draft; but for the draft begun at `startedAt`, which it has inherited. */
+  #expectNobodyAfter(day: string, epoch: number, what: string, startedAt?: string): void {
+    const hasGoneOn = ({ fencedBy, checkpoint, sealed }: ClaimFile) =>
+      fencedBy === undefined && (sealed ? sealed.draft.startedAt !== startedAt : checkpoint !== null);
+    const after = this.#claimsOf(day).find((file) => file.epoch > epoch && hasGoneOn(file));
+    if (after) throw new Error(`5: attempt ${epoch} ${what}, and attempt ${after.epoch} has gone on`);
+  }
+
+  /** 8: nobody cleans up an upload that an attempt may go on with. */
+  #takeAbort(nonce: string, by: string): void {
+    const isOf = ({ sealed, checkpoint }: ClaimFile) =>
+      [sealed?.upload?.nonce, checkpoint?.upload?.nonce].includes(nonce);
+    const owner = [...this.#claims.values()].find((file) => file.fencedBy === undefined && isOf(file));
+    if (owner && by.includes('gc-'))
+      throw new Error(`8: the upload of attempt ${owner.epoch} is aborted, which stands`);
+  }
+
   /** 4, 5: a receipt tells of what is there, and is never older than the one before. */
   #takeReceipt(day: string, receipt: Receipt | undefined): void {
     if (receipt === undefined) throw new Error('4: a receipt is removed');
+    this.#expectNobodyAfter(day, receipt.epoch, 'says that it has published', receipt.startedAt);
     const before = this.receipts.get(day);
     if (before && receipt.epoch < before.epoch)
       throw new Error(`5: the receipt of attempt ${receipt.epoch} takes the place of ${before.epoch}'s`);
@@ -154,6 +196,8 @@ export class Oracles {
     const { atMs, bytes } = change;
     if (bytes === undefined) return;
     if (before !== undefined) throw new Error('3: an entry of the log is written over');
+    // Below a checkpoint nobody reads it.
+    if (version <= this.table.version && this.log.newest > version) return;
     for (const day of this.table.take(version, Buffer.from(bytes).toString(), atMs))
       if (this.#layout === 'delta') await this.#see(day, atMs, this.#epochOfTable(day));
   }
@@ -221,9 +265,16 @@ export class Oracles {
     const receiptEpoch = this.receipts.get(day)?.epoch ?? 0;
     if (epoch !== undefined && epoch <= receiptEpoch)
       throw new Error(`5: attempt ${epoch} publishes after ${receiptEpoch} has, and said so`);
+    if (epoch !== undefined) this.#expectNobodyAfter(day, epoch, 'publishes');
     this.#expectNothingGone(before?.content, content, atMs);
     const file = this.#layout === 'delta' ? this.table.fileOf(day) : undefined;
     const draft = this.#drafts.get(nonce ?? (file ? `${JOB}/${file.path}` : ''));
+    // What was on its way when it was overtaken is the version after the one that was seen.
+    const fencedAt = file && this.#fencedAt.get(`${JOB}/${file.path} ${draft?.epoch}`);
+    if (fencedAt !== undefined && this.table.version > fencedAt + 1)
+      throw new Error(
+        `5: attempt ${draft?.epoch}, overtaken at version ${fencedAt}, commits ${this.table.version}`,
+      );
     const at = this.#truthOf(day, content, draft?.askedMs ?? Number.NEGATIVE_INFINITY, atMs, before?.at ?? 0);
     this.#visible.set(day, { content, at, epoch: epoch ?? before?.epoch ?? 0 });
   }

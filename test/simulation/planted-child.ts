@@ -1,8 +1,8 @@
-/** A build of the product with one defect: `node planted-child.ts NAME SEEDS` prints the first seed that finds it, and how. */
+/** A build of the product with one defect: `node planted-child.ts NAME SEEDS [tell]` prints the first seed that finds it, and how. */
 import { registerHooks } from 'node:module';
-import { MUTANTS } from './mutants.ts';
+import { MUTANTS, planted } from './mutants.ts';
 
-const [name = '', seeds = '2000'] = process.argv.slice(2);
+const [name = '', seeds = '2000', tell] = process.argv.slice(2);
 const mutant = MUTANTS.find((one) => one.name === name);
 if (mutant === undefined) throw new Error(`no planted defect is called ${name}`);
 
@@ -11,16 +11,18 @@ registerHooks({
     const loaded = nextLoad(url, context);
     if (!url.endsWith(`/src/${mutant.file}`)) return loaded;
     const text = Buffer.from(loaded.source as Uint8Array).toString();
-    if (!text.includes(mutant.find)) throw new Error(`${mutant.file} does not have what '${name}' replaces`);
-    return { ...loaded, source: text.replace(mutant.find, () => mutant.put) };
+    return { ...loaded, source: planted(mutant, text) };
   },
 });
 const { drawHistory } = await import('./history.ts');
 const { live } = await import('./live.ts');
+const { tellShortest } = await import('./shrink.ts');
 for (let seed = 1; seed <= Number(seeds); seed++) {
-  const { fault } = await live(drawHistory(seed, mutant.only));
+  const history = drawHistory(seed, mutant.only);
+  const { fault } = await live(history);
   if (fault === undefined) continue;
   process.stdout.write(`${seed} ${fault.replaceAll('\n', ' ')}\n`);
+  if (tell !== undefined) process.stdout.write(await tellShortest(history, fault));
   break;
 }
 process.exit(0);

@@ -5,23 +5,30 @@ import { MUTANTS } from './mutants.ts';
 
 const MAX_SEEDS = 2_000;
 
-/** Prints a line for each; false where one is not found. `name`: only that one. */
+/**
+ * Prints a line for each; false where one is not found, or one is that makes no difference. `name`: only that one, with the
+ * shortest history that finds it.
+ */
 export async function findPlanted(name?: string): Promise<boolean> {
-  let isFound = true;
+  let isRight = true;
   for (const mutant of MUTANTS) {
     if (name !== undefined && mutant.name !== name) continue;
-    const seed = await seedThatFinds(mutant.name);
-    const found = seed === undefined ? `not found in ${MAX_SEEDS} seeds` : `seed ${seed.padStart(4)}`;
-    process.stdout.write(`${found}  ${mutant.name}\n`);
-    isFound &&= seed !== undefined;
+    const [first = '', ...told] = (await findingOf(mutant.name, name !== undefined)).split('\n');
+    const seed = first === '' ? undefined : first.slice(0, first.indexOf(' '));
+    const none = mutant.equivalent === undefined ? `not found in ${MAX_SEEDS} seeds` : 'no difference';
+    const found = seed === undefined ? none : `seed ${seed.padStart(4)}`;
+    const why = mutant.equivalent === undefined ? '' : `: ${mutant.equivalent}`;
+    process.stdout.write(`${found}  ${mutant.name}${why}\n${told.length > 0 ? `${told.join('\n')}\n` : ''}`);
+    isRight &&= (seed === undefined) === (mutant.equivalent !== undefined);
   }
-  return isFound;
+  return isRight;
 }
 
-/** `<seed> <fault>`, of the first history that fails with the defect. */
-async function seedThatFinds(name: string): Promise<string | undefined> {
+/** `<seed> <fault>`, of the first history that fails with the defect; and that history, where it is to be told. */
+async function findingOf(name: string, isTold: boolean): Promise<string> {
   const child = new URL('planted-child.ts', import.meta.url).pathname;
   const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, [child, name, `${MAX_SEEDS}`], { maxBuffer: 1 << 24 });
-  return stdout.trim() === '' ? undefined : stdout.trim().slice(0, 200);
+  const args = [child, name, `${MAX_SEEDS}`, ...(isTold ? ['tell'] : [])];
+  const { stdout } = await run(process.execPath, args, { maxBuffer: 1 << 24 });
+  return stdout.trim();
 }

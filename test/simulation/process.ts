@@ -15,6 +15,7 @@ import { createLakeLayout } from '../../src/lake/layout.ts';
 import { createIndexJournal } from '../../src/lake/ledger/index-journal.ts';
 import { createLastPublished } from '../../src/lake/ledger/newest-days.ts';
 import { createLakeTables } from '../../src/lake/publish/lake-tables.ts';
+import { TABLE_RETENTION } from '../../src/lake/table/retention.ts';
 import { convertLake } from '../../src/lake/upkeep/convert.ts';
 import { findGarbage } from '../../src/lake/upkeep/garbage.ts';
 import { createEncoder } from '../../src/parquet/write/index.ts';
@@ -29,7 +30,7 @@ import '../../src/lake/publish/job-table.ts';
 import '../../src/lake/table/statistics.ts';
 import '../../src/parquet/write/encode-row-group.ts';
 import '../../src/source/decode/series-names.ts';
-import type { Act, ActKind } from './history.ts';
+import type { Act, ActKind, History } from './history.ts';
 import type { Draw } from './random.ts';
 import { API, AUTH_URL, BASE_URL } from './service.ts';
 
@@ -47,6 +48,7 @@ export interface ProcessWorld {
   readonly sizes: FormatSizes;
   /** LAKE_LAYOUT. */
   readonly wanted: Layout | undefined;
+  readonly log: History['log'];
   readonly vessels: readonly string[];
   readonly dates: readonly string[];
 }
@@ -68,6 +70,7 @@ function jobOf(vessels: readonly string[], select: 0 | 1): Job {
 
 function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close(): Promise<void> } {
   const { name, store, clock, transport, draw, sizes, wanted } = world;
+  const retention = { ...TABLE_RETENTION, ...world.log };
   const random = () => draw(1 << 20) / (1 << 20);
   const rateLimit = createRateLimit({ perMinute: undefined, clock });
   const concurrencyLimit = createConcurrencyLimit({ limit: 4, rateLimit, clock });
@@ -75,7 +78,7 @@ function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close():
     ...{ baseUrl: BASE_URL, authUrl: AUTH_URL, clientId: 'c', clientSecret: 's', apiVersion: API },
     ...{ concurrencyLimit, rateLimit, clock, random, transport, failFast: true },
   });
-  const tables = createLakeTables({ store, clock, log: silentLog });
+  const tables = createLakeTables({ store, clock, log: silentLog, retention });
   const from = { wanted, source: { url: BASE_URL }, isShared: false };
   const journal = createIndexJournal(store, silentLog, clock);
   let nonces = 0;

@@ -36,11 +36,15 @@ export function readObject(bytes: Uint8Array): Promise<Content> {
   return content;
 }
 
-async function readRows(bytes: Uint8Array): Promise<Content> {
+export async function readParquet<Row>(bytes: Uint8Array): Promise<Row[]> {
   const file = Uint8Array.from(bytes).buffer;
   const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
   const parsers = { timestampFromMicroseconds: (micros: bigint) => micros } as never;
-  const rows = (await parquetReadObjects({ file, compressors, parsers })) as unknown as Row[];
+  return (await parquetReadObjects({ file, compressors, parsers })) as unknown as Row[];
+}
+
+async function readRows(bytes: Uint8Array): Promise<Content> {
+  const rows = await readParquet<Row>(bytes);
   const lines = rows.map(
     ({ timestamp, time_series_id, long_value, double_value }) =>
       `${timestamp}\t${time_series_id}\t${long_value ?? double_value}`,

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../src/core/model/index.ts';
 import { type Draw, randomOf } from './random.ts';
+import type { Stop } from './steps.ts';
 
 /** The world's own time at its begin. */
 export const BEGIN_MS = Date.UTC(2026, 0, 8, 12);
@@ -32,6 +33,9 @@ export interface Life {
   /** Asks before it is killed, and before it is paused, for how long. */
   readonly killAfter?: number | undefined;
   readonly pauseAfter?: { readonly asked: number; readonly forMs: number } | undefined;
+  /** The step at which it is stopped, and whether a call is that step. */
+  readonly stop?: Stop | undefined;
+  readonly isStop?: ((call: string) => boolean) | undefined;
   readonly onStopped?: ((how: 'dies' | 'pauses') => void) | undefined;
 }
 
@@ -50,15 +54,25 @@ export function createScheduler(seed: number, { maxEvents = MAX_EVENTS } = {}) {
     return event;
   }
 
-  /** Before a process asks for anything: its end may have come. */
-  function onAsk(life: Life): void {
+  /** Before a process asks for anything: its end may have come. True: what it was to ask it asks when it goes on. */
+  function onAsk(life: Life, call = ''): boolean {
+    const { killAfter, pauseAfter, stop } = life;
     life.asked += 1;
-    if (life.asked === life.killAfter) {
-      life.isDead = true;
-      life.onStopped?.('dies');
-    }
-    if (life.asked !== life.pauseAfter?.asked) return;
-    life.pausedUntilMs = nowMs + life.pauseAfter.forMs;
+    if (life.asked === killAfter) end(life);
+    if (life.asked === pauseAfter?.asked) pause(life, pauseAfter.forMs);
+    if (stop === undefined || !life.isStop?.(call)) return false;
+    if (stop.forMs === undefined) end(life);
+    else pause(life, stop.forMs);
+    return !stop.isSent;
+  }
+
+  function end(life: Life): void {
+    life.isDead = true;
+    life.onStopped?.('dies');
+  }
+
+  function pause(life: Life, forMs: number): void {
+    life.pausedUntilMs = nowMs + forMs;
     life.onStopped?.('pauses');
   }
 

@@ -1,6 +1,7 @@
 /** From a history that fails to the shortest one that still does, by the same oracle: what can be left out is left out. */
 import type { Act, History } from './history.ts';
 import { live } from './live.ts';
+import { tellHistory } from './told.ts';
 
 /** Histories that are lived at most on the way. */
 const MAX_TRIES = 250;
@@ -22,6 +23,14 @@ export async function shrink(history: History, fault: string): Promise<{ history
   return shortest;
 }
 
+/** The shortest, as a person reads it: what it was to be, what happened, and how to keep it. */
+export async function tellShortest(history: History, fault: string): Promise<string> {
+  const shortest = await shrink(history, fault);
+  const { lines } = await live(shortest.history, { isTold: true });
+  const told = [...tellHistory(shortest.history), '', ...lines, shortest.fault].join('\n');
+  return `The shortest history that fails so:\n\n${told}\n\nTo keep it in found.ts: ${JSON.stringify(shortest.history)}\n`;
+}
+
 /** The number of the oracle that a fault names. */
 function oracleOf(fault: string): string {
   return /(?:^|: )(\d): /.exec(fault)?.[1] ?? '';
@@ -34,6 +43,7 @@ function* shorter(history: History): Generator<History> {
   if (vessels.length > 1) yield { ...history, vessels: vessels.slice(0, 1) };
   if (dates.length > 1) yield { ...history, dates: dates.slice(0, 1) };
   for (const change of changes) yield { ...history, changes: changes.filter((one) => one !== change) };
+  if (history.log) yield { ...history, log: undefined };
   if (history.abilities !== 'all') yield { ...history, abilities: 'all' };
   for (const [kind, rate] of Object.entries(store))
     if (rate > 0) yield { ...history, store: { ...store, [kind]: 0 } };
@@ -45,10 +55,10 @@ function* shorter(history: History): Generator<History> {
 }
 
 function* simplerActs(act: Act): Generator<Act> {
-  const { step, killAfter, pauseAfter, ...plain } = act;
-  if (step) yield { ...plain, ...(killAfter && { killAfter }), ...(pauseAfter && { pauseAfter }) };
-  if (killAfter) yield { ...plain, ...(step && { step }), ...(pauseAfter && { pauseAfter }) };
-  if (pauseAfter) yield { ...plain, ...(step && { step }), ...(killAfter && { killAfter }) };
+  for (const fate of ['step', 'killAfter', 'pauseAfter', 'stop'] as const) {
+    const { [fate]: found, ...others } = act;
+    if (found) yield others;
+  }
   if (act.aheadMs !== 0) yield { ...act, aheadMs: 0 };
   for (const option of ['force', 'allowShrink', 'takeover'] as const)
     if (act[option]) yield { ...act, [option]: false };

@@ -1,7 +1,8 @@
 /**
- * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep] [--planted [NAME]]`: lives that many histories; of one
- * that fails it prints the shortest history that still does. With `--planted`: a line for each planted defect, with the seed
- * that has found it. Ends with 1 where a history fails, or a defect is not found.
+ * `npm run simulate -- --seeds N [--from N] [--only plain|delta|upkeep]`: lives that many histories; of one that fails it prints
+ * the shortest history that still does. `--planted`: a line for each planted defect, with the seed that has found it;
+ * `--planted --name NAME`: only that one, and the shortest history that finds it. Ends with 1 where a history fails, a cell of
+ * the table was never visited by a thousand, or a defect is not found.
  */
 import { parseArgs } from 'node:util';
 import { misfitsOf, SEEDS_FOR_ALL_CELLS, tellVisits, type Visit } from './cells.ts';
@@ -9,7 +10,7 @@ import { type Crossing, tellCrossings } from './damage.ts';
 import { drawHistory, PROFILES, type Profile } from './history.ts';
 import { live } from './live.ts';
 import { findPlanted } from './planted.ts';
-import { shrink } from './shrink.ts';
+import { tellShortest } from './shrink.ts';
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +41,7 @@ async function simulate(): Promise<boolean> {
     events += lived;
     if (fault === undefined) continue;
     failed++;
-    await tellFault(seed, history, fault);
+    process.stdout.write(`seed ${seed}: ${fault}\n\n${await tellShortest(history, fault)}\n`);
   }
   const seconds = (performance.now() - beganMs) / 1_000;
   const { user, system } = process.cpuUsage();
@@ -52,11 +53,4 @@ async function simulate(): Promise<boolean> {
   const misfits = misfitsOf(visits).filter((misfit) => isMany || !misfit.endsWith('never visited'));
   for (const misfit of misfits) process.stdout.write(`${misfit}\n`);
   return failed === 0 && misfits.length === 0;
-}
-
-async function tellFault(seed: number, history: Parameters<typeof live>[0], fault: string): Promise<void> {
-  const shortest = await shrink(history, fault);
-  const { lines } = await live(shortest.history, { isTold: true });
-  process.stdout.write(`seed ${seed}: ${fault}\n\nthe shortest history that fails so:\n`);
-  process.stdout.write(`${JSON.stringify(shortest.history)}\n\n${lines.join('\n')}\n${shortest.fault}\n\n`);
 }

@@ -49,7 +49,7 @@ interface StoreWorld {
   readonly draw: Draw;
   readonly abilities?: Abilities;
   /** Told of each effect right before it is. */
-  readonly onEffect: (life: Life, call: string, how: How) => void;
+  readonly onEffect: (life: Life, call: string, how: How, askedMs: number) => void;
 }
 
 /** `again`: it came twice; `unanswered`: nobody hears of it. */
@@ -69,7 +69,10 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
 
   /** One request. */
   function ask<T>(call: string, kind: Kind, act: () => Promise<T>): Promise<T> {
-    scheduler.onAsk(life);
+    if (scheduler.onAsk(life, call))
+      return new Promise((resolve, reject) => {
+        scheduler.at(scheduler.nowMs, () => ask(call, kind, act).then(resolve, reject), life);
+      });
     // As many throws of the dice whatever comes, so that a world with fewer faults is the same otherwise.
     const [throwOf, lateMs] = [draw(100), draw(LATEST_MS)];
     const [thereMs, backMs] = [shortDelay(draw), shortDelay(draw)];
@@ -80,7 +83,7 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
     const fate = isLate ? 'late' : fateOf(throwOf, kind, faults());
     return new Promise<T>((resolve, reject) => {
       const effect = (how: How) => {
-        onEffect(life, call, how);
+        onEffect(life, call, how, nowMs);
         return act();
       };
       const arrive = (afterMs: number, how: How) =>
@@ -158,7 +161,7 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
       throw objectChanged(upload.key);
     }
     try {
-      await ask(call, 'complete', () => disk.completeUpload(upload, parts, isLooked ? undefined : expected));
+      await ask(call, 'complete', () => disk.publish(upload, parts, isLooked ? undefined : expected));
     } catch (error) {
       if (!(error instanceof UnnamedError)) throw error;
       if (!(await store.publishedBy(upload, parts))) throw noAnswer('complete', call);
@@ -196,17 +199,15 @@ export function storeOf(life: Life, world: StoreWorld): ObjectStore {
       yield* await again(`list ${prefix}`, 'read', () => Array.fromAsync(disk.listPages(prefix)));
     },
     folderState: async () => undefined,
-    createUpload: (key, nonce) =>
-      again(`begin an upload of ${key}`, 'write', () => disk.createUpload(key, nonce)),
-    uploadPart: (upload, number, bytes) =>
-      again(`send part ${number} of ${upload.key}`, 'part', () => disk.uploadPart(upload, number, bytes)),
-    adoptUpload: (upload, parts, nonce) =>
-      ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adoptUpload(upload, parts, nonce)),
-    completeUpload: complete,
+    begin: (key, nonce) => again(`begin an upload of ${key}`, 'write', () => disk.begin(key, nonce)),
+    append: (upload, number, bytes) =>
+      again(`send part ${number} of ${upload.key}`, 'part', () => disk.append(upload, number, bytes)),
+    adopt: (upload, parts, nonce) =>
+      ask(`adopt the upload of ${upload.key}`, 'read', () => disk.adopt(upload, parts, nonce)),
+    publish: complete,
     publishedBy: (upload, parts) =>
       again(`is ${upload.key} ${upload.nonce}`, 'read', () => disk.publishedBy(upload, parts)),
-    abortUpload: (upload) =>
-      again(`abort ${upload.key} ${upload.nonce}`, 'write', () => disk.abortUpload(upload)),
+    abandon: (upload) => again(`abort ${upload.key} ${upload.nonce}`, 'write', () => disk.abandon(upload)),
     async *listUploads(prefix) {
       yield* await again(`list uploads ${prefix}`, 'read', () => Array.fromAsync(disk.listUploads(prefix)));
     },

@@ -12,9 +12,11 @@ import { randomOf } from './random.ts';
 import { BEGIN_MS, createLife, createScheduler, type Life, type Scheduler } from './scheduler.ts';
 import { NO_SERVICE_FAULTS, transportOf } from './service.ts';
 import { createSource, type Source } from './source.ts';
+import { createStop } from './steps.ts';
 import { NO_STORE_FAULTS, storeOf } from './store.ts';
+import { shortRequest, spanOf } from './told.ts';
 
-/** What became readable at a key, or is gone. */
+/** What became readable at a key, or is gone; without a key: an upload was aborted. */
 export interface Change {
   readonly atMs: number;
   readonly key: string;
@@ -39,6 +41,8 @@ export interface World {
   readonly ended: readonly Ended[];
   /** Wall clocks of processes, as they have read them → when that was. */
   readonly readClocks: ReadonlyMap<number, number>;
+  /** Is it that of a process whose clock is never far off? */
+  readonly isClockRight: (name: string) => boolean;
   /** Since when somebody allows that readings go. */
   readonly shrinkAllowedMs: () => number;
   readonly digest: () => string;
@@ -110,23 +114,28 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
       ...{ scheduler, disk: damage ? damagedStore(disk, damage) : disk },
       draw: randomOf(seed, `${life.name} store`),
       ...{ faults: () => (isCalm ? NO_STORE_FAULTS : history.store), abilities: history.abilities },
-      onEffect(who, call, how) {
+      onEffect(who, call, how, askedMs) {
         by = who.name;
+        const abort = /^abort .* (\S+)$/.exec(call);
+        if (abort) changes.push({ atMs: scheduler.nowMs, key: '', bytes: undefined, nonce: abort[1], by });
         cells?.onEffect(who.name, call, how);
-        tell(who.name, how === 'once' ? call : `${call} (${how})`);
+        tell(
+          who.name,
+          how === 'once' ? call : `${call} (${how}, sent ${spanOf(scheduler.nowMs - askedMs)} before)`,
+        );
       },
     });
     const transport = transportOf(life, {
       ...{ scheduler, source, draw: randomOf(seed, `${life.name} service`) },
       faults: () => (isCalm ? NO_SERVICE_FAULTS : history.service),
       refused: vessel,
-      onRequest: (who, what, status) => tell(who.name, `asks ${what}: ${status}`),
+      onRequest: (who, what, status) => tell(who.name, `asks ${shortRequest(what)}: ${status}`),
     });
     if (asked.allowShrink) shrinkAllowedMs = Math.min(shrinkAllowedMs, scheduler.nowMs);
-    const { sizes, vessels, dates, layout } = history;
+    const { sizes, vessels, dates, layout, log } = history;
     const world = { name: life.name, store, clock: { ...clock, nowMs }, transport, draw };
     const wanted = layout === 'delta' ? layout : undefined;
-    return perform({ ...world, sizes, vessels, dates, wanted }, asked);
+    return perform({ ...world, sizes, vessels, dates, wanted, log }, asked);
   }
 
   function begin(act: Act): void {
@@ -134,8 +143,9 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
       tell(act.name, how);
       cells?.onStopped(act.name, how);
     };
-    const life = createLife(act.name, { ...act, onStopped });
-    tell(act.name, `begins${act.aheadMs === 0 ? '' : `, its clock ${act.aheadMs} ms ahead`}`);
+    const isStop = act.stop && createStop(act.stop);
+    const life = createLife(act.name, { ...act, isStop, onStopped });
+    tell(act.name, 'begins');
     lives.push(life);
     start(life, act).then(
       (said) => end({ act, said }, described(said)),
@@ -148,6 +158,10 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
       });
   }
   const lives: Life[] = [];
+  const wrongClocks = new Set<string>();
+  const isWrong = ({ aheadMs, step }: Pick<Act, 'aheadMs' | 'step'>) =>
+    Math.max(Math.abs(aheadMs), Math.abs(step?.aheadMs ?? 0)) > 60_000;
+  for (const act of history.acts) if (isWrong(act)) wrongClocks.add(act.name);
   function end(one: Ended, how: string): void {
     tell(one.act.name, `ends: ${how}`);
     ended.push(one);
@@ -164,10 +178,12 @@ export function createWorld(history: History, { isTold = false, visits }: Watchi
   return {
     ...{ history, scheduler, source, changes, ended, readClocks, lines },
     shrinkAllowedMs: () => shrinkAllowedMs,
+    isClockRight: (name) => !wrongClocks.has(name),
     digest: () => trace.copy().digest('hex').slice(0, 16),
     async calmly(asked, aheadMs = 0, trouble = {}) {
       isCalm = true;
       const life = createLife(`calm-${asked.kind}-${++started}`, { aheadMs });
+      if (aheadMs !== 0) wrongClocks.add(life.name);
       tell(life.name, 'begins');
       let isOver = false;
       const running = start(life, { ...SELDOM, ...asked }, trouble);

@@ -96,12 +96,12 @@ export function describeObjects(suite: StoreSuite): void {
           () => suite.store.removeAll([key, 'another']),
           () => suite.store.removeAll([], [key]),
           () => suite.store.removeIf(key, 'some version'),
-          () => suite.store.createUpload(key, randomUUID()),
-          () => suite.store.uploadPart(upload, 1, bytes('x')),
-          () => suite.store.adoptUpload(upload, [], randomUUID()),
-          () => suite.store.completeUpload(upload, []),
+          () => suite.store.begin(key, randomUUID()),
+          () => suite.store.append(upload, 1, bytes('x')),
+          () => suite.store.adopt(upload, [], randomUUID()),
+          () => suite.store.publish(upload, []),
           () => suite.store.publishedBy(upload, []),
-          () => suite.store.abortUpload(upload),
+          () => suite.store.abandon(upload),
         ];
         for (const call of calls) await expectFault(call, FatalError, 'bad-key');
       }
@@ -110,7 +110,7 @@ export function describeObjects(suite: StoreSuite): void {
     test('refuses a nonce that is not a plain name', async () => {
       const key = `${suite.newFolder()}/day`;
       for (const nonce of ['', 'a/b', '..', 'a.b', 'x'.repeat(65)]) {
-        await expectFault(() => suite.store.createUpload(key, nonce), FatalError, 'bad-key');
+        await expectFault(() => suite.store.begin(key, nonce), FatalError, 'bad-key');
       }
     });
 

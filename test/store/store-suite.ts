@@ -7,8 +7,15 @@ export interface StorePlace {
   open(): ObjectStore;
   /** The least size of a part that is not the last. */
   readonly minPartBytes: number;
-  /** False where the store uses the freedoms that the port leaves (see completeUpload). */
+  /** False where the store uses the freedoms that the port leaves (see publish). */
   readonly strict: boolean;
+  /**
+   * True where a part is a thing of its own that stays until the object is published (see `append` and `adopt`): exactly
+   * those bytes can then still be published, and no part is refused because its upload is gone.
+   */
+  readonly keepsLateParts?: boolean;
+  /** So many objects take several pages of a list (default 1003). */
+  readonly manyObjects?: number;
   /** Remove the place and all that is in it. */
   drop(): Promise<void>;
 }

@@ -31,6 +31,7 @@ export const ALLOWED_FOR_DEVELOPMENT: Readonly<Record<string, string>> = {
 export function dependenciesOf(root: string): Dependency[] {
   const { packages }: { packages: Record<string, LockedPackage> } = readJson(join(root, 'package-lock.json'));
   const found = new Map<string, Dependency>();
+  const ofPeers = pathsOfPeers(packages);
   for (const [path, locked] of Object.entries(packages)) {
     if (path === '') continue;
     const manifest = join(root, path, 'package.json');
@@ -40,11 +41,32 @@ export function dependenciesOf(root: string): Dependency[] {
     found.set(key, {
       name,
       version: locked.version,
-      isForDevelopment: locked.dev === true && found.get(key)?.isForDevelopment !== false,
+      isForDevelopment:
+        locked.dev === true && !ofPeers.has(path) && found.get(key)?.isForDevelopment !== false,
       licence: expressionOf(license ?? licenses),
     });
   }
   return [...found.values()];
+}
+
+/** Where those lie that the optional peers need, themselves among them: the image has them. */
+function pathsOfPeers(packages: Readonly<Record<string, LockedPackage>>): ReadonlySet<string> {
+  const paths = new Set<string>();
+  const walk = (from: string, name: string): void => {
+    // Node looks beside a package, and further out.
+    let folder = from;
+    let path = `${folder}/node_modules/${name}`.replace(/^\//, '');
+    while (packages[path] === undefined && folder !== '') {
+      folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1));
+      path = `${folder}/node_modules/${name}`.replace(/^\//, '');
+    }
+    const found = packages[path];
+    if (found === undefined || paths.has(path)) return;
+    paths.add(path);
+    for (const needed of Object.keys(found.dependencies ?? {})) walk(path, needed);
+  };
+  for (const peer of Object.keys(packages['']?.peerDependencies ?? {})) walk('', peer);
+  return paths;
 }
 
 /** What is wrong with a dependency's licence, and what to do; undefined where it is allowed. */
@@ -76,6 +98,8 @@ interface LockedPackage extends Licensed {
   /** Where it is installed under another name. */
   readonly name?: string;
   readonly dev?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 function expressionOf(license: unknown): string | undefined {

@@ -85,12 +85,12 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
   },
 
   async multipart({ store, key }) {
-    const upload = await store.createUpload(`${key}-parts`, randomUUID());
+    const upload = await store.begin(`${key}-parts`, randomUUID());
     try {
-      const part = await store.uploadPart(upload, 1, BYTES);
-      await store.completeUpload(upload, [part]);
+      const part = await store.append(upload, 1, BYTES);
+      await store.publish(upload, [part]);
     } catch (thrown) {
-      await store.abortUpload(upload).catch(() => {});
+      await store.abandon(upload).catch(() => {});
       throw thrown;
     }
     await expectBytes(store, upload.key, BYTES);
@@ -116,7 +116,15 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
 };
 
 const OUT_OF_REACH: readonly (string | undefined)[] = [
-  ...['no-answer', 's3-unavailable', 'no-bucket', 'bad-credentials', 'bad-certificate', 'clock-skew'],
+  ...[
+    'no-answer',
+    's3-unavailable',
+    'store-unavailable',
+    'no-bucket',
+    'bad-credentials',
+    'bad-certificate',
+    'clock-skew',
+  ],
 ];
 
 /** Check the store at a `LAKE_URL`, and what the lake there says of itself. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
@@ -131,7 +139,7 @@ export async function* checkLake(
   let store: ObjectStore;
   try {
     // A check wants to know now; an export is patient.
-    store = await openStore(lakeUrl, { ...env, AWS_MAX_ATTEMPTS: '1' });
+    store = await openStore(lakeUrl, env, silentLog, 1);
   } catch (thrown) {
     yield resultOf('list', faultOf(thrown));
     return;

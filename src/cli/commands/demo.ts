@@ -10,11 +10,11 @@ import type { ExportEvent } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { openLakeSession } from '../../query/sql/lake-session.ts';
-import { findSources } from '../../query/sql/lake-sources.ts';
+import { findSources, lakeFolder } from '../../query/sql/lake-sources.ts';
 import { type Config, type JobDefinitions, loadConfig } from '../../runtime/config/config.ts';
 import type { RunningService } from '../../service/options.ts';
 import { startService } from '../../service/service.ts';
-import { createLocalStore } from '../../store/local/local.ts';
+import { openStore } from '../../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
 import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
 import { writeText } from '../terminal/screen.ts';
@@ -34,9 +34,12 @@ const SOURCE = { url: 'made-up:demo', isMadeUp: true };
 const VESSELS = 3;
 const DAYS = 2;
 const SEED = 1;
+/** Copies of what lies in a bucket, while the result is shown. */
+const MAX_FETCH_BYTES = 1 << 30;
 
 export async function demoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
-  const lakeDir = resolve(options.lake);
+  const isAddress = /^[a-z0-9]+:\/\//.test(options.lake);
+  const lakeUrl = isAddress ? options.lake : pathToFileURL(resolve(options.lake)).href;
   const { stdout } = context;
   writeText(stdout, `A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
   const { readingsPerDay } = options;
@@ -45,13 +48,13 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
     data: { seed: SEED, vessels: VESSELS, readingsPerDay, isImaginary: true },
   });
   try {
-    const config = demoConfig(context, service, lakeDir, options.layout);
-    writeText(stdout, `Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
+    const config = demoConfig(context, service, lakeUrl, options.layout);
+    writeText(stdout, `Exporting ${DAYS} days of them into ${lakeFolder(lakeUrl) ?? lakeUrl}\n\n`);
     const view = await exportDemo(context, config);
     const ends = [summarize(view.results), view.closingLine(config.settings.LAKE_URL)];
     writeText(stdout, `${formatCoverage(view.results)}\n\n${ends.join('\n').trimEnd()}\n\n`);
     if (view.results.some(isBad)) return EXIT_FAILED;
-    await showResult(context, lakeDir, config.jobs);
+    await showResult(context, lakeUrl, config.jobs);
     return EXIT_OK;
   } finally {
     await service.close();
@@ -61,7 +64,7 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
 function demoConfig(
   context: CommandContext,
   service: RunningService,
-  lakeDir: string,
+  lakeUrl: string,
   layout: string | undefined,
 ): Config {
   const env = {
@@ -70,7 +73,7 @@ function demoConfig(
     QUERY_AUTH_URL: service.authUrl,
     QUERY_CLIENT_ID: service.clientId,
     QUERY_CLIENT_SECRET: service.clientSecret,
-    LAKE_URL: pathToFileURL(lakeDir).href,
+    LAKE_URL: lakeUrl,
     ...(layout !== undefined && { LAKE_LAYOUT: layout }),
   };
   return loadConfig(env, DEMO_JOBS);
@@ -100,9 +103,11 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
   return view;
 }
 
-async function showResult({ stdout, signal }: CommandContext, lakeDir: string, jobs: Config['jobs']) {
-  const lake = relative(process.cwd(), lakeDir) || '.';
-  const store = createLocalStore(lakeDir);
+async function showResult({ env, stdout, signal }: CommandContext, lakeUrl: string, jobs: Config['jobs']) {
+  const folder = lakeFolder(lakeUrl);
+  const lake = folder === undefined ? lakeUrl : relative(process.cwd(), folder) || '.';
+  await using stack = new AsyncDisposableStack();
+  const store = stack.adopt(await openStore(lakeUrl, env), (opened) => opened.close());
   const layout = await readLayout(store);
   const isTable = layout === 'delta';
   const table = sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`;
@@ -111,10 +116,10 @@ async function showResult({ stdout, signal }: CommandContext, lakeDir: string, j
   const ofPackage = resolve('jobs') === shipped ? '' : ` JOBS_DIR=${relative(process.cwd(), shipped)}`;
   const lines = [
     'How to go on, with this lake:',
-    `  export LAKE_URL=${pathToFileURL(lakeDir).href}${ofPackage}`,
+    `  export LAKE_URL=${lakeUrl}${ofPackage}`,
     '  npx vessel-export sql "FROM readings LIMIT 5"   # any SQL',
     '  npx vessel-export web                           # a map of it in the browser',
-    `  cat ${lake}/_ledger/measurements/*/*.json       # the proof`,
+    ...(folder === undefined ? [] : [`  cat ${lake}/_ledger/measurements/*/*.json       # the proof`]),
     'and with your own service and a lake of its own, in another terminal:',
     '  npx vessel-export init                          # asks for both, writes .env and a first job',
     '  npx vessel-export check                         # tests them, and says what to fix',
@@ -122,7 +127,7 @@ async function showResult({ stdout, signal }: CommandContext, lakeDir: string, j
   ];
   const sources = await findSources(store, jobs, []);
   const wide = () => ({ columns: [], windowMicros: 1, aggregate: 'mean', holdMicros: 1 }) as const;
-  const bounds = { log: silentLog, tempDir: tmpdir(), maxFetchBytes: 0 };
+  const bounds = { log: silentLog, tempDir: tmpdir(), maxFetchBytes: MAX_FETCH_BYTES };
   const session = await openLakeSession({ store, layout, wide, ...sources, ...bounds }, signal);
   const shown: (string | number)[][] = [];
   try {

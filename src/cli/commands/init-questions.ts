@@ -24,6 +24,8 @@ function ofS3(name: string, text: string): Question {
   return { name, text, isOptional: true, isAsked: ({ LAKE_URL = '' }) => LAKE_URL.startsWith('s3://') };
 }
 
+const isAzure = ({ LAKE_URL = '' }: Values) => /^(az|abfss):/.test(LAKE_URL);
+
 /** By what each is called in the options of the command. */
 const QUESTIONS = {
   baseUrl: {
@@ -38,7 +40,7 @@ const QUESTIONS = {
   clientSecretFile: { name: 'QUERY_CLIENT_SECRET', text: 'Client secret', isSecret: true },
   lakeUrl: {
     name: 'LAKE_URL',
-    text: 'Where the lake is to be: a folder, or s3://bucket/prefix',
+    text: 'Where the lake is to be: a folder, s3://bucket/prefix or az://container/prefix',
     fallback: () => pathToFileURL(resolve('lake')).href,
   },
   awsEndpoint: ofS3('AWS_ENDPOINT_URL_S3', "Address of the S3 store (Enter: Amazon's)"),
@@ -47,6 +49,15 @@ const QUESTIONS = {
   awsSecretFile: {
     ...{ name: 'AWS_SECRET_ACCESS_KEY', text: 'Secret access key', isSecret: true },
     isAsked: ({ AWS_ACCESS_KEY_ID }) => AWS_ACCESS_KEY_ID !== undefined,
+  },
+  azureAccount: {
+    ...{ name: 'AZURE_STORAGE_ACCOUNT', text: 'Storage account', isOptional: true },
+    isAsked: ({ LAKE_URL = '' }) => LAKE_URL.startsWith('az:'),
+  },
+  azureKeyFile: {
+    name: 'AZURE_STORAGE_KEY',
+    text: 'Key of the storage account (Enter: an identity, as Azure tools find it)',
+    ...{ isSecret: true, isOptional: true, isAsked: isAzure },
   },
 } as const satisfies Record<string, Question>;
 type QuestionOption = keyof typeof QUESTIONS;

@@ -62,13 +62,17 @@ export function readNetworks(text: string): ((address: string | undefined) => bo
  * An address as it may be shown: a password becomes `***`, and a lone user name, which may be a token, or with `isUserSecret` any. The last `@` ends
  * them, because people forget to escape the one in a password.
  */
-export function maskUrl(text: string, isUserSecret = false): string {
+export function maskUrl(whole: string, isUserSecret = false): string {
+  // That of a shared access signature.
+  const text = whole.replace(/([?&]sig=)[^&#]*/gi, '$1***');
+  // A container, by the rules of its names, is no secret.
+  if (/^abfss:\/\/[a-z0-9-]*@[^@]*$/.test(text)) return text;
   return text.replace(
     /^([^:/\\@]*:(?=[/\\])[/\\]*)?(.*)@/s,
-    (whole, scheme: string = '', userInfo: string) => {
+    (found, scheme: string = '', userInfo: string) => {
       const colon = userInfo.indexOf(':');
       if (colon >= 0) return `${scheme}${isUserSecret ? '' : `${userInfo.slice(0, colon)}:`}***@`;
-      return scheme === '' || /[/\\]/.test(userInfo) ? whole : `${scheme}***@`;
+      return scheme === '' || /[/\\]/.test(userInfo) ? found : `${scheme}***@`;
     },
   );
 }

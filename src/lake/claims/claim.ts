@@ -69,8 +69,8 @@ export class Claim {
   } = { object: null, files: [], receipt: null };
   #file: OwnClaimFile;
   #version: Version;
-  /** Claims of predecessors, fenced or ended, that are still there. */
-  #older: readonly ListedClaim[];
+  /** Claims of predecessors, fenced or ended, that are still there, as they were left. */
+  #older: readonly (ListedClaim & { readonly version: Version })[];
   #ports: ClaimPorts;
   #lost = new AbortController();
   #stopped = new AbortController();
@@ -79,7 +79,11 @@ export class Claim {
   constructor(
     ports: ClaimPorts,
     day: VesselDay,
-    own: { readonly file: OwnClaimFile; readonly version: Version; readonly older: readonly ListedClaim[] },
+    own: {
+      readonly file: OwnClaimFile;
+      readonly version: Version;
+      readonly older: readonly (ListedClaim & { readonly version: Version })[];
+    },
   ) {
     this.day = day;
     this.#ports = ports;
@@ -219,14 +223,15 @@ export class Claim {
   async startClean(): Promise<void> {
     const upload = this.#file.sealed?.upload ?? this.#file.checkpoint?.upload;
     if (this.hasProgress) await this.#update({ checkpoint: null, sealed: null });
-    if (upload) await this.#ports.store.abortUpload(upload);
+    if (upload) await this.#ports.store.abandon(upload);
     if (this.#older.length === 0) return;
     await abortUploads(this.#ports.store, this.day);
     await this.#removeOlder();
   }
 
+  /** Each as it was left: without a receipt an epoch may come again, and a removal that comes late is not to take that claim. */
   async #removeOlder(): Promise<void> {
-    await this.#ports.store.removeAll(this.#older.map(({ key }) => key));
+    for (const { key, version } of this.#older) await this.#ports.store.removeIf(key, version);
     this.#older = [];
   }
 
@@ -278,8 +283,8 @@ export class Claim {
   async finish(receipt?: Receipt): Promise<boolean> {
     await this.#stop();
     const { store } = this.#ports;
-    const note = this.#older.some((claim) => isEnded(claim, receipt)) ? [noteKey(this.day)] : [];
-    await store.removeAll([...note, ...this.#older.map(({ key }) => key)]);
+    if (this.#older.some((claim) => isEnded(claim, receipt))) await store.remove(noteKey(this.day));
+    await this.#removeOlder();
     // Without a receipt an epoch may come again: then what is there is another's.
     if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;
     // It may have gone, and the answer been lost.

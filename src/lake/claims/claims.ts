@@ -23,6 +23,8 @@ export type FoundClaim = ListedClaim & { readonly version: Version } & (
     | { readonly file?: undefined; readonly damage: DataError }
   );
 
+type FencedClaim = Extract<FoundClaim, { readonly file: ClaimFile }>;
+
 /** The claims whose keys begin with a prefix (`claimPrefix`, `keyPrefix`), in key order. */
 async function listClaims(store: Pick<ObjectStore, 'list'>, prefix: string): Promise<ListedClaim[]> {
   const claims: ListedClaim[] = [];
@@ -162,7 +164,8 @@ export async function takeClaim(
       await options.onClaimed?.();
       const open = others.filter((claim) => !isEnded(claim, before));
       const fenced = await fenceAll(ports, day, options, open, file.epoch);
-      const claim = new Claim(ports, day, { file, version, older: others });
+      const older = others.map((one) => fenced.find(({ key }) => key === one.key) ?? one);
+      const claim = new Claim(ports, day, { file, version, older });
       const isNew = before === undefined && others.length === 0;
       const receipt = await claim.lookAgain({ isNew });
       return { claim, inheritance: inheritanceOf(receipt, fenced, options) };
@@ -205,14 +208,15 @@ async function fenceAll(
   options: ClaimOptions,
   claims: readonly FoundClaim[],
   epoch: number,
-): Promise<ClaimFile[]> {
-  const fenced: ClaimFile[] = [];
+): Promise<FencedClaim[]> {
+  const fenced: FencedClaim[] = [];
   for (const found of claims) {
     for (let claim: FoundClaim | undefined = found; claim !== undefined; ) {
       checkOwner(ports, day, options, [claim], undefined);
       const file: ClaimFile = { ...claim.file!, fencedBy: epoch };
-      if ((await ports.store.putIf(claim.key, jsonBytes(file), claim.version)) !== undefined) {
-        fenced.push(file);
+      const version = await ports.store.putIf(claim.key, jsonBytes(file), claim.version);
+      if (version !== undefined) {
+        fenced.push({ ...claim, file, version, damage: undefined });
         break;
       }
       claim = await readClaim(ports.store, claim);
@@ -223,11 +227,11 @@ async function fenceAll(
 
 function inheritanceOf(
   receipt: Receipt | undefined,
-  fenced: readonly ClaimFile[],
+  fenced: readonly FencedClaim[],
   { settingsHash }: ClaimOptions,
 ): Inheritance {
   // A claim no later than the receipt is over: to publish it once more would bring back what it once read.
-  const open = fenced.filter((file) => !isEnded(file, receipt));
+  const open = fenced.flatMap(({ file }) => (isEnded(file, receipt) ? [] : [file]));
   const hasProgress = (file: ClaimFile) => file.checkpoint !== null || file.sealed !== null;
   const predecessor = open.find((file) => file.settingsHash === settingsHash && hasProgress(file));
   const sealedBefore = open.find((file) => file.sealed !== null);

@@ -7,7 +7,7 @@ import type { JobTable } from './job-table.ts';
 
 export type LakeTables = ReturnType<typeof createLakeTables>;
 
-export function createLakeTables(ports: Pick<TablePorts, 'store' | 'clock' | 'log'>) {
+export function createLakeTables(ports: Pick<TablePorts, 'store' | 'clock' | 'log' | 'retention'>) {
   const opened = new Map<string, Promise<JobTable>>();
 
   async function open(content: TableContent): Promise<JobTable> {

@@ -53,12 +53,12 @@ export function createPartUpload(options: PartUploadOptions) {
   async function create(): Promise<UploadRef> {
     const nonce = options.nonce();
     const key = options.layout === 'delta' ? tableFileKey(options.day, nonce) : objectKey(options.day);
-    return await store.createUpload(key, nonce);
+    return await store.begin(key, nonce);
   }
 
   async function send(): Promise<void> {
     upload ??= await create();
-    const part = await store.uploadPart(upload, parts.length + 1, memory.subarray(0, pendingBytes));
+    const part = await store.append(upload, parts.length + 1, memory.subarray(0, pendingBytes));
     parts.push(part);
     pendingBytes = 0;
   }
@@ -85,7 +85,7 @@ export function createPartUpload(options: PartUploadOptions) {
       memory = new Uint8Array(0);
     },
     async abort(): Promise<void> {
-      if (upload !== undefined) await store.abortUpload(upload);
+      if (upload !== undefined) await store.abandon(upload);
     },
   };
 }
@@ -93,5 +93,5 @@ export function createPartUpload(options: PartUploadOptions) {
 /** I6: at most one live upload per vessel-day. What predecessors left open goes before a new one is made. */
 export async function abortUploads(store: ObjectStore, day: VesselDay): Promise<void> {
   for await (const upload of store.listUploads(dayPrefix(day)))
-    if (parseDayFileKey(upload.key) !== undefined) await store.abortUpload(upload);
+    if (parseDayFileKey(upload.key) !== undefined) await store.abandon(upload);
 }

@@ -133,7 +133,7 @@ export async function acknowledgePublished(
 ): Promise<Receipt | undefined> {
   if (!sealed) return undefined;
   // Before the look: what was on its way is there then, or fails.
-  if (sealed.upload !== null) await ports.store.abortUpload(sealed.upload);
+  if (sealed.upload !== null) await ports.store.abandon(sealed.upload);
   const version = sealed.table ? await claim.table?.settle(claim.day, sealed.table) : undefined;
   const isPublished =
     claim.table === undefined
@@ -180,7 +180,7 @@ async function completeOnce(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ports.store.completeUpload(upload, parts, expected);
+      return await ports.store.publish(upload, parts, expected);
     } catch (error) {
       if (!(error instanceof CommitFailedError || error instanceof CommitUnknownError)) throw error;
       if (await ports.store.publishedBy(upload, parts)) return;

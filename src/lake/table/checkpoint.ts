@@ -158,18 +158,18 @@ async function* checkpointPieces(
   yield file.end();
 }
 
-/** Write a file from its beginning to its end as one upload, where there is none; its size. Throws as `completeUpload`. */
+/** Write a file from its beginning to its end as one upload, where there is none; its size. Throws as `publish`. */
 async function uploadPieces(
   store: ObjectStore,
   key: string,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  const upload = await store.createUpload(key, uniqueId());
+  const upload = await store.begin(key, uniqueId());
   const parts: PartRef[] = [];
   let unsent: Uint8Array[] = [];
   let [bytes, sentBytes] = [0, 0];
   const send = async () => {
-    parts.push(await store.uploadPart(upload, parts.length + 1, Buffer.concat(unsent)));
+    parts.push(await store.append(upload, parts.length + 1, Buffer.concat(unsent)));
     unsent = [];
     sentBytes = bytes;
   };
@@ -180,10 +180,10 @@ async function uploadPieces(
       if (bytes - sentBytes >= PART_BYTES) await send();
     }
     await send();
-    await store.completeUpload(upload, parts, null);
+    await store.publish(upload, parts, null);
     return bytes;
   } catch (error) {
-    await store.abortUpload(upload);
+    await store.abandon(upload);
     throw error;
   }
 }

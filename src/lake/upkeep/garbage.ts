@@ -116,7 +116,7 @@ async function* uploadItems(
     const why = isKept ? 'a claim may continue it' : begun;
     const remove = async () => {
       if (keep || (day !== undefined && (await findClaims(store, day)).length > 0)) return false;
-      await store.abortUpload(upload);
+      await store.abandon(upload);
       return true;
     };
     yield { kind: 'upload', key, why, keep, remove };
@@ -135,7 +135,7 @@ async function* probeItems({ store, clock }: GarbagePorts): AsyncGenerator<Garba
     return { kind: 'probe', key, why: `left by a probe ${describeAge(ageMs)} ago`, keep, remove };
   };
   for (const upload of await Array.fromAsync(store.listUploads(PROBE_PREFIX)))
-    yield item(upload.key, upload.startedMs, () => store.abortUpload(upload));
+    yield item(upload.key, upload.startedMs, () => store.abandon(upload));
   for (const { key, modifiedMs } of await Array.fromAsync(store.list(PROBE_PREFIX)))
     yield item(key, modifiedMs, () => store.remove(key));
 }

@@ -137,7 +137,8 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
 }
 
 const AWS_SECRETS = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
-const OTHER_SECRETS = [...AWS_SECRETS, 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
+const AZURE_SECRETS = ['AZURE_CLIENT_SECRET', 'AZURE_CLIENT_CERTIFICATE_PASSWORD', 'AZURE_PASSWORD'];
+const OTHER_SECRETS = [...AWS_SECRETS, ...AZURE_SECRETS, 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
 
 /** Is the value of a variable one, or does it have one in it? */
 export function holdsSecret(name: string, value: string): boolean {

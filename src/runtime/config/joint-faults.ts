@@ -1,6 +1,8 @@
 /** What is wrong with settings together. Every address that a secret is sent to is held against one rule: none goes in clear. */
 import { isInClear, isTls, readWebAddress } from '../../core/model/web-address.ts';
 import { type Environment, findSecret, isPipe } from '../../core/process/secret-file.ts';
+import { azureExposure } from '../../store/azure/settings.ts';
+import { readLakeUrl } from '../../store/open-store.ts';
 import { s3Endpoint } from '../../store/s3/settings.ts';
 import { lineageSettings, tracingSettings } from './derived-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
@@ -85,6 +87,12 @@ function* secretAddresses(settings: Partial<Settings>, env: Environment): Genera
     const { name, value } = s3Endpoint(env) ?? { name: 'LAKE_URL', value: 'https://s3.amazonaws.com' };
     const url = readWebAddress(value);
     if (url !== undefined) yield { name, setting: 'LAKE_URL', url };
+  }
+  const lake = LAKE_URL === undefined ? undefined : readLakeUrl(LAKE_URL);
+  if (lake !== undefined && 'container' in lake) {
+    const endpoint = azureExposure(env, lake.named);
+    if (endpoint !== undefined)
+      yield { name: 'AZURE_STORAGE_ENDPOINT', setting: 'LAKE_URL', url: new URL(endpoint) };
   }
 }
 

@@ -66,6 +66,24 @@ const TABLE = {
     v.NOT_EMPTY,
     'key of the key management service for aws:kms: its id, ARN or alias (not set: the key of the bucket)',
   ),
+  AZURE_STORAGE_ACCOUNT: v.optional(
+    v.NOT_EMPTY,
+    'storage account of az://container/prefix (not set: that of the connection string)',
+  ),
+  AZURE_STORAGE_CONNECTION_STRING: v.secret(
+    v.NOT_EMPTY,
+    'what opens the storage account: this, a key or a signature (none set: an identity, as DefaultAzureCredential finds it)',
+  ),
+  AZURE_STORAGE_KEY: v.secret(v.NOT_EMPTY, 'key of the storage account'),
+  AZURE_STORAGE_SAS_TOKEN: v.secret(v.NOT_EMPTY, 'shared access signature for the container'),
+  AZURE_STORAGE_ENDPOINT: v.optional(
+    v.NOT_EMPTY,
+    "address of the storage account's blobs (not set: https://ACCOUNT.blob.core.windows.net)",
+  ),
+  AZURE_STORAGE_ENCRYPTION_SCOPE: v.optional(
+    v.NOT_EMPTY,
+    'encryption scope of new objects on Azure, with a key of yours or of Microsoft (not set: by the rule of the container)',
+  ),
   REDIS_URL: {
     ...v.optional(
       REDIS_URL,

@@ -62,15 +62,15 @@ export function traceStore(store: ObjectStore, tracing: Tracing): ObjectStore {
     put: (key, bytes) => put(key, bytes, () => store.put(key, bytes)),
     putIf: (key, bytes, expected) => put(key, bytes, () => store.putIf(key, bytes, expected)),
     putIfAbsent: (key, bytes) => put(key, bytes, () => store.putIfAbsent(key, bytes)),
-    uploadPart(upload, partNumber, bytes) {
+    append(upload, partNumber, bytes) {
       const facts = { 'vessel_export.key': upload.key, 'vessel_export.bytes': bytes.length };
       return within('upload part', { ...facts, 'vessel_export.part': partNumber }, () =>
-        store.uploadPart(upload, partNumber, bytes),
+        store.append(upload, partNumber, bytes),
       );
     },
-    completeUpload(upload, parts, expected) {
+    publish(upload, parts, expected) {
       const facts = { 'vessel_export.key': upload.key, 'vessel_export.parts': parts.length };
-      return within('complete upload', facts, () => store.completeUpload(upload, parts, expected));
+      return within('complete upload', facts, () => store.publish(upload, parts, expected));
     },
   };
 }

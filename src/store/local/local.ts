@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { FatalError } from '../../core/errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from '../store.ts';
-import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
+import { eachOf, KEEPS_ALL, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
 import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
@@ -68,7 +68,7 @@ export function createLocalStore(rootDir: string): ObjectStore {
     },
     ...createUploads(root, onKey),
     listUploads: (prefix) => listUploads(root, prefix),
-    capabilities: async () => ({ conditionalPut: true, conditionalReplace: true, conditionalComplete: true }),
+    capabilities: async () => KEEPS_ALL,
     close: async () => {},
   };
 }

@@ -12,7 +12,7 @@ import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from
 import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
-import type { ObjectStore, PartContent, PartRef, UploadRef } from '../store.ts';
+import type { PartContent, PartRef, UploadRef, Uploads } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
@@ -29,10 +29,6 @@ export function uploadOfFile(fileKey: string): UploadRef | undefined {
   return { key: fileKey.slice(0, slash) + match[1]!, uploadId: match[2]!, nonce: match[2]! };
 }
 
-type Uploads = Pick<
-  ObjectStore,
-  'createUpload' | 'uploadPart' | 'adoptUpload' | 'completeUpload' | 'publishedBy' | 'abortUpload'
->;
 /** Runs work on the file of a key that is one. */
 export type OnKey = <T>(doing: string, key: string, work: (path: string) => Promise<T>) => Promise<T>;
 
@@ -76,7 +72,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
   }
 
   return {
-    createUpload: (key, nonce) =>
+    begin: (key, nonce) =>
       onKey('begin an upload of', key, async () => {
         const upload = { key, uploadId: nonce, nonce };
         const path = pathOf(upload);
@@ -94,7 +90,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         return upload;
       }),
 
-    uploadPart: (upload, partNumber, bytes) =>
+    append: (upload, partNumber, bytes) =>
       onKey('write to the upload of', upload.key, async () => {
         const known = partsOf.get(upload.uploadId);
         if (known === undefined) {
@@ -129,7 +125,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
       }),
 
-    adoptUpload: (upload, parts, nonce) =>
+    adopt: (upload, parts, nonce) =>
       onKey('take over the upload of', upload.key, async () => {
         const adopted = { key: upload.key, uploadId: nonce, nonce };
         const oldPath = pathOf(upload);
@@ -164,7 +160,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
       }),
 
     /** Who took the upload over or dropped it has taken its file: the rename of a writer that was stopped fails. */
-    completeUpload: (upload, parts, expected) =>
+    publish: (upload, parts, expected) =>
       onKey('publish', upload.key, async (target) => {
         const opened = await openUpload(upload);
         try {
@@ -202,7 +198,7 @@ export function createUploads(rootDir: string, onKey: OnKey): Uploads {
         return await fileHoldsParts(target, parts);
       }),
 
-    abortUpload: (upload) =>
+    abandon: (upload) =>
       onKey('drop the upload of', upload.key, async () => {
         partsOf.delete(upload.uploadId);
         await removeAndPrune(rootDir, pathOf(upload));

@@ -9,9 +9,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { uniqueId } from '../../core/unique-id.ts';
 import { PROBE_PREFIX } from '../key.ts';
+import { strangeAnswer } from '../remote.ts';
 import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { isConflict, isNotImplemented, isPartRefused, strangeAnswer } from './errors.ts';
+import { isConflict, isNotImplemented, isPartRefused } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */

@@ -2,7 +2,8 @@ import { IncomingMessage } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import { isDamagedOnItsWay, s3Error, strangeAnswer } from './errors.ts';
+import { MAX_ANSWER_BYTES, strangeAnswer, watchBody } from '../remote.ts';
+import { isDamagedOnItsWay, s3Error } from './errors.ts';
 import { sayOfNewObjects } from './new-objects.ts';
 import type { S3Settings } from './settings.ts';
 
@@ -26,10 +27,6 @@ export type S3Bucket = ReturnType<typeof openBucket>;
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
 const DEFAULT_MAX_ATTEMPTS = 8;
-/** Least speed of an answer's body on the whole. */
-const MIN_BYTES_PER_SECOND = 10 * 1024;
-/** Bound on an answer that is no object. A list of 1,000 names with each letter escaped has less. */
-const MAX_ANSWER_BYTES = 16 << 20;
 /** Three sets of credentials are kept. */
 const MAX_KNOWN_SECRETS = 9;
 
@@ -159,26 +156,6 @@ function boundBody(body: IncomingMessage): void {
     body.destroy(strangeAnswer(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
     return false;
   };
-}
-
-/** Ends a body that comes too slowly. The time in which nobody reads what has come does not count. */
-function watchBody(body: IncomingMessage, graceMs: number): void {
-  const { socket } = body;
-  const before = socket.bytesRead;
-  const checkMs = Math.min(1_000, graceMs / 4);
-  let waitedMs = 0;
-  const timer = setInterval(() => {
-    if (body.readableLength > 0) return;
-    waitedMs += checkMs;
-    const bytes = socket.bytesRead - before;
-    if (waitedMs <= graceMs + (bytes / MIN_BYTES_PER_SECOND) * 1_000) return;
-    const found = `${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`;
-    // The SDK tries again what has this name.
-    body.destroy(
-      Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }),
-    );
-  }, checkMs).unref();
-  body.once('close', () => clearInterval(timer));
 }
 
 /** Mark what the SDK takes for a final refusal but a damaged transmission has caused. */

@@ -83,11 +83,6 @@ export function isDamagedOnItsWay(error: unknown): boolean {
   return DAMAGED.has(faultOf(error).name);
 }
 
-/** The answer is none of a store's: a proxy's page, say, or what a login of somebody in between gives with status 200. */
-export function strangeAnswer(what: string): Error {
-  return new Error(`${what}: check proxies between this machine and the store`);
-}
-
 /** Name, status and text of whatever an SDK call threw. */
 export function faultOf(error: unknown): S3Fault {
   const { name, $metadata, code } = error as {

@@ -4,9 +4,9 @@
  */
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { checkPrefix, faultOfKey } from '../key.ts';
+import { strangeAnswer } from '../remote.ts';
 import type { ListedObject, UploadRef } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { strangeAnswer } from './errors.ts';
 
 export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };

@@ -5,16 +5,15 @@ import type {
   HeadObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { type ReadObject, readUpTo, strangeAnswer } from '../remote.ts';
 import { MAX_WHOLE_BYTES, tooLargeToRead, type Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isMissing, strangeAnswer } from './errors.ts';
+import { faultOf, isMissing } from './errors.ts';
 
 const BODY_ATTEMPTS = 3;
 
 type Named<Answer> = Answer & { readonly ETag: Version };
 export type NamedHead = Named<HeadObjectCommandOutput>;
-
-type ReadObject = { readonly bytes: Uint8Array; readonly version: Version };
 
 export async function readObject(s3: S3Bucket, key: string): Promise<ReadObject | undefined> {
   return await readBody(s3, key, {}, MAX_WHOLE_BYTES, (sizeBytes) => tooLargeToRead(key, sizeBytes));
@@ -96,19 +95,6 @@ async function askBody(
 
 /** S3 names the version of each object that it gives out. */
 const namesNoVersion = () => strangeAnswer('the answer names no version (ETag)');
-
-/** A body and its size; of one that turns out to be larger only that it is. */
-async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint8Array; sizeBytes: number }> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxBytes) return { bytes: new Uint8Array(0), sizeBytes };
-    chunks.push(chunk);
-  }
-  const { buffer, byteOffset } = Buffer.concat(chunks);
-  return { bytes: new Uint8Array(buffer, byteOffset, sizeBytes), sizeBytes };
-}
 
 export async function headObject(
   s3: S3Bucket,

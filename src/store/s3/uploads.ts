@@ -9,22 +9,17 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { once } from '../../core/concurrency.ts';
-import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
+import { CommitFailedError } from '../../core/errors.ts';
 import { checkKey, checkNonce } from '../key.ts';
-import type { ObjectStore, PartRef, UploadRef, Version } from '../store.ts';
+import { commitUnknown, NONCE_METADATA, strangeAnswer } from '../remote.ts';
+import type { PartRef, UploadRef, Uploads, Version } from '../store.ts';
 import { holdsParts, objectChanged, sizeOf } from '../store.ts';
 import { probeReplacedParts, type S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isPartRefused, strangeAnswer, uploadGone, wasRefused } from './errors.ts';
+import { faultOf, isPartRefused, uploadGone, wasRefused } from './errors.ts';
 import { askHead, type NamedHead, readRange } from './reads.ts';
 
-const NONCE_METADATA = 'vessel-export-upload';
 const MIN_PART_BYTES = 5 << 20;
-
-type Uploads = Pick<
-  ObjectStore,
-  'createUpload' | 'uploadPart' | 'adoptUpload' | 'completeUpload' | 'publishedBy' | 'abortUpload'
->;
 
 export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities>): Uploads {
   const targetOf = ({ key, uploadId }: UploadRef) => ({
@@ -89,7 +84,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
   }
 
   return {
-    async createUpload(key, nonce) {
+    async begin(key, nonce) {
       checkNonce(nonce);
       const target = { Bucket: s3.bucket, Key: s3.nameOf(key), Metadata: { [NONCE_METADATA]: nonce } };
       return await s3.call('begin an upload of', key, async () => {
@@ -100,7 +95,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       });
     },
 
-    uploadPart: (upload, partNumber, bytes) =>
+    append: (upload, partNumber, bytes) =>
       s3.call(`send part ${partNumber} of`, upload.key, async () => {
         const input = { ...targetOf(upload), PartNumber: partNumber, Body: bytes };
         const { ETag } = await s3.client.send(new UploadPartCommand(input)).catch((error: unknown) => {
@@ -112,7 +107,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       }),
 
     /** The same upload when it still holds every one of `parts`, and the predecessor cannot complete it any more. */
-    adoptUpload: (upload, parts) =>
+    adopt: (upload, parts) =>
       s3.call('take over the upload of', upload.key, async () => {
         checkKey(upload.key);
         if (!(await replacesParts())) return undefined;
@@ -132,7 +127,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       }),
 
     /** Asks S3 once: a lost answer is for the caller to look into. */
-    completeUpload: (upload, parts, expected) =>
+    publish: (upload, parts, expected) =>
       s3.call('publish', upload.key, async () => {
         const condition = await conditionOf(upload, parts, expected);
         if (condition === 'published') return;
@@ -160,7 +155,7 @@ export function createUploads(s3: S3Bucket, abilities: () => Promise<S3Abilities
       return await holdsParts(parts, (fromByte, toByte) => readRange(s3, key, fromByte, toByte));
     },
 
-    abortUpload: (upload) =>
+    abandon: (upload) =>
       s3.call('drop the upload of', upload.key, async () => {
         try {
           await s3.client.send(new AbortMultipartUploadCommand(targetOf(upload)));
@@ -184,13 +179,6 @@ function completeError(error: unknown, upload: UploadRef, parts: readonly PartRe
     );
   }
   return wasRefused(error) ? (uploadGone(error, upload.key) ?? error) : undefined;
-}
-
-function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
-  return new CommitUnknownError(
-    'complete-unknown',
-    `whether ${upload.key} was published is not known: ${what}. Look at the object before you write again.`,
-  );
 }
 
 function isOurs(head: NamedHead | undefined, upload: UploadRef, parts: readonly PartRef[]): boolean {

@@ -1,14 +1,13 @@
 /** Writes and removals of whole objects on S3, as the port has them. */
 import { DeleteObjectCommand, DeleteObjectsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { RetriableError } from '../../core/errors.ts';
+import { putInPlaceOf, strangeAnswer, versionHolding } from '../remote.ts';
 import type { ObjectStore, Version } from '../store.ts';
 import type { PutCondition, S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { faultOf, isConflict, isMissing, isNotImplemented, strangeAnswer } from './errors.ts';
+import { faultOf, isConflict, isMissing, isNotImplemented } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
 
-const CONFLICT_ATTEMPTS = 10;
 const MAX_DELETED_KEYS = 1000;
 const SINGLES_AT_ONCE = 8;
 
@@ -52,22 +51,16 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
       return await writeWithReads(key, bytes, expected);
     const condition: PutCondition =
       expected === null ? { IfNoneMatch: '*' } : { IfMatch: matchForm!(expected) };
-    for (let attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++) {
+    const put = async () => {
       try {
         return await putObject(key, bytes, condition);
       } catch (error) {
-        // Another version is there, or none, or one came or went at the same moment.
-        if (!isConflict(error) && !isMissing(error)) throw s3.error(error, 'write', key);
+        if (isConflict(error) || isMissing(error)) return undefined;
+        throw s3.error(error, 'write', key);
       }
-      // The SDK may have sent the request twice, so the object that is there may be ours.
-      const found = await readObject(s3, key);
-      const own = versionHolding(found, bytes);
-      if (own !== undefined || (found?.version ?? null) !== expected) return own;
-    }
-    throw new RetriableError(
-      's3-conflict',
-      `cannot write ${s3.url}/${key}: other writers keep creating and removing it.`,
-    );
+    };
+    const conflict = { code: 's3-conflict', where: `${s3.url}/${key}` };
+    return await putInPlaceOf(expected, bytes, put, () => readObject(s3, key), conflict);
   };
 
   const remove: Writes['remove'] = (key) =>
@@ -124,13 +117,6 @@ export function createWrites(s3: S3Bucket, abilities: () => Promise<S3Abilities>
       });
     },
   };
-}
-
-function versionHolding(
-  found: Awaited<ReturnType<typeof readObject>>,
-  bytes: Uint8Array,
-): Version | undefined {
-  return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
 }
 
 /** Ceph 16 wants a permission on the bucket for it, which a policy for objects does not give (403); others do not have it. */

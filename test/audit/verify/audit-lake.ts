@@ -228,11 +228,11 @@ const WRITES = [
   'put',
   'putIfAbsent',
   'remove',
-  'createUpload',
-  'uploadPart',
-  'adoptUpload',
-  'completeUpload',
-  'abortUpload',
+  'begin',
+  'append',
+  'adopt',
+  'publish',
+  'abandon',
 ] as const satisfies (keyof ObjectStore)[];
 
 /** I4: a store on which every call that could write throws. */

@@ -213,8 +213,8 @@ test('I6: what predecessors left open under the key goes before a clean start, a
   withLake(async (ports, at) => {
     const { store } = ports;
     await takeClaim(at(elsewhere), day, options);
-    await store.createUpload(objectKey(day), 'left-behind-1');
-    const other = await store.createUpload(`${objectKey(day)}-of-another`, 'left-alone');
+    await store.begin(objectKey(day), 'left-behind-1');
+    const other = await store.begin(`${objectKey(day)}-of-another`, 'left-alone');
     const { claim } = await takeClaim(ports, day, { ...options, takeover: true });
     await claim.startClean();
     const open: string[] = [];

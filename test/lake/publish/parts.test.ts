@@ -52,7 +52,7 @@ test('the finished object is magic, bodies and footer in order', async () => {
   await parts.append(group(120, 'a'));
   await parts.append(group(30, 'b'));
   await parts.finish(Buffer.from('the end'));
-  await store.completeUpload(parts.upload!, parts.parts);
+  await store.publish(parts.upload!, parts.parts);
   const { bytes } = (await store.get(objectKey(day)))!;
   const expected = Buffer.from(`PAR1${'a'.repeat(120)}${'b'.repeat(30)}the end`);
   expect(Buffer.compare(bytes, expected)).toBe(0);
@@ -65,13 +65,13 @@ test('the finished object is magic, bodies and footer in order', async () => {
 test('an adopted upload goes on behind its last part', async () => {
   const first = open();
   await first.append(group(120, 'a'));
-  const upload = (await store.adoptUpload(first.upload!, first.parts, `nonce-${nonces++}`))!;
+  const upload = (await store.adopt(first.upload!, first.parts, `nonce-${nonces++}`))!;
   const checkpoint = { parts: first.parts, rowGroups: first.groups } as never;
   const second = open({ resume: { upload, checkpoint } });
   expect(Buffer.from(second.groups[0]!.tail).toString()).toBe('footer a');
   await second.append(group(110, 'b'));
   await second.finish(Buffer.from('the end'));
-  await store.completeUpload(second.upload!, second.parts);
+  await store.publish(second.upload!, second.parts);
   const { bytes } = (await store.get(objectKey(day)))!;
   expect(Buffer.from(bytes).toString()).toBe(`PAR1${'a'.repeat(120)}${'b'.repeat(110)}the end`);
 });

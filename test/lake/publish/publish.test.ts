@@ -37,8 +37,8 @@ async function sealed(content: string | null): Promise<{ claim: Claim; day: Seal
   });
   const gzip = Buffer.from(detail.gzip).toString('base64');
   if (content === null) return { claim, day: { upload: null, parts: [], draft, detail: gzip } };
-  const upload = await store.createUpload(objectKey(day), `nonce-${content.length}`);
-  const part = await store.uploadPart(upload, 1, Buffer.from(content));
+  const upload = await store.begin(objectKey(day), `nonce-${content.length}`);
+  const part = await store.append(upload, 1, Buffer.from(content));
   const made: SealedDay = { upload, parts: [part], draft, detail: gzip };
   await claim.writeSealed(made);
   return { claim, day: made };
@@ -78,22 +78,22 @@ test('publishing removes the note of an earlier failure', async () => {
 
 test('a completing call whose answer was lost counts when the object has our id', async () => {
   const { claim, day: made } = await sealed('data');
-  const completeUpload: ObjectStore['completeUpload'] = async (upload, parts) => {
-    await store.completeUpload(upload, parts);
+  const publish: ObjectStore['publish'] = async (upload, parts) => {
+    await store.publish(upload, parts);
     throw new CommitUnknownError('answer-lost', 'the answer was lost');
   };
-  await publishSealed(ports({ completeUpload }), claim, made);
+  await publishSealed(ports({ publish }), claim, made);
   expect(await visible()).toBe('data');
 });
 
 test('a completing call that did nothing is made again', async () => {
   const { claim, day: made } = await sealed('data');
   let calls = 0;
-  const completeUpload: ObjectStore['completeUpload'] = async (upload, parts) => {
+  const publish: ObjectStore['publish'] = async (upload, parts) => {
     if (++calls === 1) throw new CommitUnknownError('answer-lost', 'nothing happened');
-    return store.completeUpload(upload, parts);
+    return store.publish(upload, parts);
   };
-  const unreliable = ports({ completeUpload });
+  const unreliable = ports({ publish });
   const published = publishSealed(unreliable, claim, made);
   await unreliable.clock.untilSleeping();
   await unreliable.clock.advance(10_000);
@@ -104,7 +104,7 @@ test('a completing call that did nothing is made again', async () => {
 
 test('after a crash between publish and receipt the successor only writes the receipt', async () => {
   const { claim: dead, day: made } = await sealed('data');
-  await store.completeUpload(made.upload!, made.parts);
+  await store.publish(made.upload!, made.parts);
   await dead.abandon();
   const claimPorts = { store, clock: systemClock, self: thisProcess(), log: silentLog };
   const { claim } = await takeClaim(claimPorts, day, { settingsHash: 'hash', takeover: true });
@@ -118,7 +118,7 @@ test('after a crash between publish and receipt the successor only writes the re
 test('an upload that was swept away is a failed commit, and the old day stays', async () => {
   await store.put(objectKey(day), Buffer.from('old day'));
   const { claim, day: made } = await sealed('data');
-  await store.abortUpload(made.upload!);
+  await store.abandon(made.upload!);
   await expect(publishSealed(ports(), claim, made)).rejects.toThrow(CommitFailedError);
   expect(await visible()).toBe('old day');
   expect(await store.get(receiptKey(day))).toBeUndefined();
@@ -163,11 +163,11 @@ test('I7: nothing is removed on the way: a draft without rows gives way to an ob
 
 test('I7: what a predecessor wrote late gives way to its successor, and what a successor wrote stays', async () => {
   const { claim: stale, day: made } = await sealed('data');
-  await store.completeUpload(made.upload!, made.parts);
+  await store.publish(made.upload!, made.parts);
   const { claim, day: again } = await sealed('more data');
   await claim.startClean();
-  const upload = await store.createUpload(objectKey(day), 'nonce-of-the-second');
-  const next = { ...again, upload, parts: [await store.uploadPart(upload, 1, Buffer.from('newest'))] };
+  const upload = await store.begin(objectKey(day), 'nonce-of-the-second');
+  const next = { ...again, upload, parts: [await store.append(upload, 1, Buffer.from('newest'))] };
   await claim.lookAgain();
   // The predecessor's receipt and detail were on their way when it was fenced.
   const draft = { ...made.draft, epoch: stale.epoch, finishedAt: '2026-01-06T09:00:00.000Z' };

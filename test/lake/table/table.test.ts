@@ -235,13 +235,13 @@ test('a version that was taken away is found, and never written anew', async () 
 
 test('commits go on while a checkpoint is written, which is of the version that it began with', async () => {
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const createUpload: ObjectStore['createUpload'] = async (...upload) => {
+  const begin: ObjectStore['begin'] = async (...upload) => {
     begun.resolve();
     await held.promise;
-    return await store.createUpload(...upload);
+    return await store.begin(...upload);
   };
   const place = placeOf(store);
-  const table = await newTable({ ...place, store: { ...store, createUpload } });
+  const table = await newTable({ ...place, store: { ...store, begin } });
   const early = addOf('early', DATE);
   await append(table, early);
   const written = table.checkpoint();
@@ -257,7 +257,7 @@ test('commits go on while a checkpoint is written, which is of the version that 
 
 test('a checkpoint that cannot be written is logged, and harms nothing', async () => {
   const place = placeOf(store, { checkpointVersions: 1 });
-  const refusing = { ...store, createUpload: () => Promise.reject(new FatalError('disk-full', 'no room')) };
+  const refusing = { ...store, begin: () => Promise.reject(new FatalError('disk-full', 'no room')) };
   const table = await newTable({ ...place, store: refusing });
   await append(table, addOf('a', DATE));
   await table.tidy();

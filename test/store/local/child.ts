@@ -58,12 +58,12 @@ switch (mode) {
     break;
   }
   case 'stopped-part': {
-    const upload = await store.createUpload(key, 'stale');
-    const first = await store.uploadPart(upload, 1, Buffer.from('stale 1'));
+    const upload = await store.begin(key, 'stale');
+    const first = await store.append(upload, 1, Buffer.from('stale 1'));
     await ready(` ${JSON.stringify({ upload, first })}`);
     const codes = [
-      await store.uploadPart(upload, 2, Buffer.from('stale 2')).then(() => 'ok', codeOf),
-      await store.completeUpload(upload, [first]).then(() => 'ok', codeOf),
+      await store.append(upload, 2, Buffer.from('stale 2')).then(() => 'ok', codeOf),
+      await store.publish(upload, [first]).then(() => 'ok', codeOf),
     ];
     console.log(codes.join(' '));
     break;

@@ -39,25 +39,25 @@ describe.skipIf(smallDisk === undefined)('a local store on a full disk', () => {
   test('keeps an upload usable when a part does not fit', async () => {
     const store = createLocalStore(root);
     await store.put(KEY, bytes('old'));
-    const upload = await store.createUpload(KEY, 'n1');
-    const first = await store.uploadPart(upload, 1, bytes('first'));
-    await expectFault(() => store.uploadPart(upload, 2, tooMuch), FatalError, 'disk-full');
+    const upload = await store.begin(KEY, 'n1');
+    const first = await store.append(upload, 1, bytes('first'));
+    await expectFault(() => store.append(upload, 2, tooMuch), FatalError, 'disk-full');
     expect(await textOf(store, KEY)).toBe('old');
     await store.put('other', Buffer.alloc(300 << 10)); // The space is free again.
     await store.remove('other');
-    const second = await store.uploadPart(upload, 2, bytes(' second'));
-    await store.completeUpload(upload, [first, second]);
+    const second = await store.append(upload, 2, bytes(' second'));
+    await store.publish(upload, [first, second]);
     expect(await textOf(store, KEY)).toBe('first second');
   });
 
   test('keeps the predecessor’s upload when the copy of the successor does not fit', async () => {
     const store = createLocalStore(root);
-    const upload = await store.createUpload(KEY, 'n1');
-    const first = await store.uploadPart(upload, 1, Buffer.alloc(600 << 10, 'x'));
+    const upload = await store.begin(KEY, 'n1');
+    const first = await store.append(upload, 1, Buffer.alloc(600 << 10, 'x'));
     const successor = createLocalStore(root);
-    await expectFault(() => successor.adoptUpload(upload, [first], 'n2'), FatalError, 'disk-full');
+    await expectFault(() => successor.adopt(upload, [first], 'n2'), FatalError, 'disk-full');
     expect(await readdir(`${root}/job/day`)).toEqual(['.data.parquet.n1.upload']);
-    await successor.completeUpload(upload, [first]);
+    await successor.publish(upload, [first]);
     expect(await store.head(KEY)).toEqual({ sizeBytes: 600 << 10, version: expect.any(String) });
     await store.remove(KEY);
   });
@@ -70,7 +70,7 @@ describe.skipIf(smallDisk === undefined)('a local store on a full disk', () => {
       const calls = [
         () => store.put(KEY, bytes('new')),
         () => store.putIfAbsent('x', bytes('new')),
-        () => store.createUpload(KEY, 'n1'),
+        () => store.begin(KEY, 'n1'),
         () => store.remove(KEY),
       ];
       for (const call of calls) await expectFault(call, FatalError, 'read-only');

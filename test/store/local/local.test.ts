@@ -54,11 +54,11 @@ describe('a local store', () => {
   test('an adopted upload has the rights that this process gives, not those of who began it', async () => {
     await writeFile(`${temp.path}/plain`, '');
     const usual = (await stat(`${temp.path}/plain`)).mode;
-    const upload = await store.createUpload(key, 'begun');
-    const part = await store.uploadPart(upload, 1, bytes('x'.repeat(1_000)));
+    const upload = await store.begin(key, 'begun');
+    const part = await store.append(upload, 1, bytes('x'.repeat(1_000)));
     await chmod(`${root}/job/day/.data.parquet.begun.upload`, 0o606);
-    const adopted = (await store.adoptUpload(upload, [part], 'adopted'))!;
-    await store.completeUpload(adopted, [part]);
+    const adopted = (await store.adopt(upload, [part], 'adopted'))!;
+    await store.publish(adopted, [part]);
     expect((await stat(`${root}/${key}`)).mode).toBe(usual);
   });
 
@@ -68,8 +68,8 @@ describe('a local store', () => {
     await writeFile(probe, '');
     const later = () => Date.now() + 3_600_000;
     const seen = new Set<string | undefined>();
-    const upload = await store.createUpload('a/day.parquet', 'n1');
-    const part = await store.uploadPart(upload, 1, bytes('x'.repeat(1_000)));
+    const upload = await store.begin('a/day.parquet', 'n1');
+    const part = await store.append(upload, 1, bytes('x'.repeat(1_000)));
     let version: string | undefined;
     const acts: (() => Promise<unknown>)[] = [
       () => store.put('a/1', bytes('x')),
@@ -78,7 +78,7 @@ describe('a local store', () => {
         version = await store.putIf('a/2', bytes('x'), null);
       },
       () => store.putIf('a/2', bytes('y'), version!),
-      () => store.completeUpload(upload, [part]),
+      () => store.publish(upload, [part]),
       () => store.remove('a/1'),
     ];
     for (const [at, act] of acts.entries()) {
@@ -125,9 +125,9 @@ describe('a local store', () => {
     await store.put('a/b/1', bytes('x'));
     await store.putIfAbsent('a/c/2', bytes('x'));
     await store.putIfAbsent('a/c/2', bytes('y'));
-    const upload = await store.createUpload('a/d/e/3', 'n1');
+    const upload = await store.begin('a/d/e/3', 'n1');
     expect(await filesBelow(`${root}/a/d`)).toEqual(['e', 'e/.3.n1.upload']);
-    await store.abortUpload(upload);
+    await store.abandon(upload);
     expect((await filesBelow(root)).sort()).toEqual(['a', 'a/b', 'a/b/1', 'a/c', 'a/c/2']);
     await store.remove('a/b/1');
     expect((await filesBelow(root)).sort()).toEqual(['a', 'a/c', 'a/c/2']);
@@ -137,21 +137,21 @@ describe('a local store', () => {
   });
 
   test('gives uploads names that readers of Parquet pass over', async () => {
-    await store.createUpload(key, 'n1');
+    await store.begin(key, 'n1');
     const [name] = await readdir(`${root}/job/day`);
     expect(name).toMatch(/^\./);
     expect(name).not.toMatch(/\.parquet$/);
   });
 
   test('keeps what a stale writer has still in flight out of the adopted upload', async () => {
-    const upload = await store.createUpload(key, 'stale');
-    const first = await store.uploadPart(upload, 1, bytes('first'));
+    const upload = await store.begin(key, 'stale');
+    const first = await store.append(upload, 1, bytes('first'));
     const inFlight = await open(`${root}/job/day/.data.parquet.stale.upload`, 'r+');
     const successor = createLocalStore(root);
-    const adopted = (await successor.adoptUpload(upload, [first], 'successor'))!;
-    const second = await successor.uploadPart(adopted, 2, bytes(' second'));
+    const adopted = (await successor.adopt(upload, [first], 'successor'))!;
+    const second = await successor.append(adopted, 2, bytes(' second'));
     await inFlight.write(bytes('STALE STALE STALE'), 0, 17, 0);
-    await successor.completeUpload(adopted, [first, second]);
+    await successor.publish(adopted, [first, second]);
     await inFlight.write(bytes('STALE STALE STALE'), 0, 17, 0);
     await inFlight.close();
     expect(await textOf(store, key)).toBe('first second');
@@ -159,10 +159,10 @@ describe('a local store', () => {
   });
 
   test('lets one of two adopters have the upload', async () => {
-    const upload = await store.createUpload(key, 'stale');
-    const first = await store.uploadPart(upload, 1, bytes('first'));
+    const upload = await store.begin(key, 'stale');
+    const first = await store.append(upload, 1, bytes('first'));
     const adopters = ['a', 'b', 'c', 'd'].map((nonce) =>
-      createLocalStore(root).adoptUpload(upload, [first], nonce),
+      createLocalStore(root).adopt(upload, [first], nonce),
     );
     const adopted = (await Promise.all(adopters)).filter((each) => each !== undefined);
     expect(adopted).toHaveLength(1);
@@ -171,16 +171,16 @@ describe('a local store', () => {
   });
 
   test('refuses what would break an upload: a nonce used twice, a part out of order, a part of an upload not adopted', async () => {
-    const upload = await store.createUpload(key, 'n1');
-    await expectFault(() => store.createUpload(key, 'n1'), FatalError, 'nonce-reused');
-    await expectFault(() => store.uploadPart(upload, 2, bytes('x')), FatalError, 'part-order');
+    const upload = await store.begin(key, 'n1');
+    await expectFault(() => store.begin(key, 'n1'), FatalError, 'nonce-reused');
+    await expectFault(() => store.append(upload, 2, bytes('x')), FatalError, 'part-order');
     await expectFault(
-      () => createLocalStore(root).uploadPart(upload, 1, bytes('x')),
+      () => createLocalStore(root).append(upload, 1, bytes('x')),
       FatalError,
       'upload-not-adopted',
     );
-    await expectFault(() => store.adoptUpload(upload, [], 'n1'), FatalError, 'bad-key');
-    await expectFault(() => store.abortUpload({ ...upload, uploadId: '../../x' }), FatalError, 'bad-key');
+    await expectFault(() => store.adopt(upload, [], 'n1'), FatalError, 'bad-key');
+    await expectFault(() => store.abandon({ ...upload, uploadId: '../../x' }), FatalError, 'bad-key');
   });
 
   test('says where a file stands in the way of a folder, and the other way round', async () => {

@@ -145,14 +145,14 @@ describe('a local store among processes', () => {
     };
     child.process.kill('SIGSTOP');
     const successor = createLocalStore(root);
-    const adopted = (await successor.adoptUpload(upload, [first], 'successor'))!;
+    const adopted = (await successor.adopt(upload, [first], 'successor'))!;
     child.process.stdin.write('go\n');
     child.process.kill('SIGCONT');
     expect(await child.nextLine()).toBe('upload-gone upload-gone');
     expect(await successor.head(key)).toBeUndefined();
 
-    const second = await successor.uploadPart(adopted, 2, bytes(', new 2'));
-    await successor.completeUpload(adopted, [first, second]);
+    const second = await successor.append(adopted, 2, bytes(', new 2'));
+    await successor.publish(adopted, [first, second]);
     expect(await textOf(successor, key)).toBe('stale 1, new 2');
     expect(await readdir(`${root}/job/day`)).toEqual(['data.parquet']);
   });

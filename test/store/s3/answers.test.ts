@@ -104,6 +104,6 @@ test('a clock that is wrong is known to all calls after the first one', async ()
   expect(asked).toHaveLength(3);
   // It is sent once, and a refusal would be the day's.
   const part = { partNumber: 1, sizeBytes: 1, sha256: '', tag: '' };
-  await store.completeUpload({ key: 'day', uploadId: 'u', nonce: 'n' }, [part]);
+  await store.publish({ key: 'day', uploadId: 'u', nonce: 'n' }, [part]);
   expect(asked).toHaveLength(4);
 });

@@ -47,20 +47,20 @@ test.skipIf(s3 === undefined)('an upload is completed conditionally where the se
       ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
     });
     const upload = async (text: string) => {
-      const created = await store.createUpload('day', `nonce-${text}`);
-      return { created, parts: [await store.uploadPart(created, 1, bytes(text))] };
+      const created = await store.begin('day', `nonce-${text}`);
+      return { created, parts: [await store.append(created, 1, bytes(text))] };
     };
     const first = await upload('first');
     const second = await upload('second');
-    await store.completeUpload(first.created, first.parts, null);
+    await store.publish(first.created, first.parts, null);
     const { version } = (await store.head('day'))!;
     proxy.seen.length = 0;
-    const changed = () => store.completeUpload(second.created, second.parts, null);
+    const changed = () => store.publish(second.created, second.parts, null);
     await expectFault(changed, CommitFailedError, 'object-changed');
     expect(proxy.seen.map(({ method, headers }) => [method, headers['if-none-match']])).toEqual([
       ['POST', '*'],
     ]);
-    await store.completeUpload(second.created, second.parts, version);
+    await store.publish(second.created, second.parts, version);
     expect(await textOf(store, 'day')).toBe('second');
   });
 });
@@ -115,9 +115,9 @@ test('a server that completes over another version is looked at first, though it
   await store.put('day', bytes('one'));
   const { version } = (await store.head('day'))!;
   await store.put('day', bytes('two'));
-  const upload = await store.createUpload('day', 'late');
-  const parts = [await store.uploadPart(upload, 1, bytes('late'))];
-  const late = () => store.completeUpload(upload, parts, version);
+  const upload = await store.begin('day', 'late');
+  const parts = [await store.append(upload, 1, bytes('late'))];
+  const late = () => store.publish(upload, parts, version);
   await expectFault(late, CommitFailedError, 'object-changed');
   expect(await textOf(store, 'day')).toBe('two');
 });
@@ -129,11 +129,11 @@ test.each([
   'an upload of which %s part of a number can be completed is taken over: %s (SeaweedFS 4 takes any)',
   async (parts, isAdopted) => {
     const { store, server } = await onHeedless({ parts });
-    const upload = await store.createUpload('day', 'first');
-    const known = [await store.uploadPart(upload, 1, bytes('known'))];
-    expect(await store.adoptUpload(upload, known, 'second')).toEqual(isAdopted ? upload : undefined);
+    const upload = await store.begin('day', 'first');
+    const known = [await store.append(upload, 1, bytes('known'))];
+    expect(await store.adopt(upload, known, 'second')).toEqual(isAdopted ? upload : undefined);
     const probes = server.asked.length;
-    await store.adoptUpload(upload, known, 'third');
+    await store.adopt(upload, known, 'third');
     // It is tried once, and nothing is left of that.
     expect(server.asked.length - probes).toBeLessThanOrEqual(1);
     expect([...server.objects.keys()]).toEqual([]);

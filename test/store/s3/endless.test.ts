@@ -22,8 +22,8 @@ const firstOf = async (listed: AsyncIterable<unknown>) => {
 const CALLS: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   'a list': ({ store }) => firstOf(store.list('a')),
   'a list of uploads': ({ store }) => firstOf(store.listUploads('a')),
-  'a new upload': ({ store }) => store.createUpload('a', 'a-nonce'),
-  'parts of an upload': ({ store }) => store.adoptUpload(UPLOAD, [PART], 'another'),
+  'a new upload': ({ store }) => store.begin('a', 'a-nonce'),
+  'parts of an upload': ({ store }) => store.adopt(UPLOAD, [PART], 'another'),
 };
 
 test.each(Object.keys(CALLS).flatMap((name) => [200, 403].map((status) => [name, status] as const)))(

@@ -51,15 +51,15 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
   });
 
   async function sentUpload(key: string): Promise<{ upload: UploadRef; parts: PartRef[] }> {
-    const upload = await store.createUpload(key, randomUUID());
-    return { upload, parts: [await store.uploadPart(upload, 1, bytes('the day'))] };
+    const upload = await store.begin(key, randomUUID());
+    return { upload, parts: [await store.append(upload, 1, bytes('the day'))] };
   }
 
   describe('completing', () => {
     test('is unknown when the answer is lost, and the object tells that it worked', async () => {
       const { upload, parts } = await sentUpload('lost');
       proxy.script(isComplete, { kind: 'lose-answer' });
-      await expectFault(() => store.completeUpload(upload, parts), CommitUnknownError, 'complete-unknown');
+      await expectFault(() => store.publish(upload, parts), CommitUnknownError, 'complete-unknown');
       expect(proxy.seen.filter(isComplete)).toHaveLength(1);
       expect(await store.publishedBy(upload, parts)).toBe(true);
       expect(await textOf(direct, 'lost')).toBe('the day');
@@ -78,9 +78,9 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
       const key = `again/${name}`;
       const { upload, parts } = await sentUpload(key);
       proxy.script(isComplete, fault);
-      await expectFault(() => store.completeUpload(upload, parts), CommitUnknownError, 'complete-unknown');
+      await expectFault(() => store.publish(upload, parts), CommitUnknownError, 'complete-unknown');
       expect(await store.publishedBy(upload, parts)).toBe(false);
-      await store.completeUpload(upload, parts);
+      await store.publish(upload, parts);
       expect(await store.publishedBy(upload, parts)).toBe(true);
     });
 
@@ -88,12 +88,8 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
       const { upload, parts } = await sentUpload('hangs');
       proxy.script(isComplete, { kind: 'hang' });
       const impatient = open({ answerTimeoutMs: 300 });
-      await expectFault(
-        () => impatient.completeUpload(upload, parts),
-        CommitUnknownError,
-        'complete-unknown',
-      );
-      await store.completeUpload(upload, parts);
+      await expectFault(() => impatient.publish(upload, parts), CommitUnknownError, 'complete-unknown');
+      await store.publish(upload, parts);
     });
 
     test('is unknown when it cannot be confirmed', async () => {
@@ -107,7 +103,7 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
         },
         { kind: 'answer', status: 403, body: '' },
       );
-      await expectFault(() => store.completeUpload(upload, parts), CommitUnknownError, 'complete-unknown');
+      await expectFault(() => store.publish(upload, parts), CommitUnknownError, 'complete-unknown');
       expect(await store.publishedBy(upload, parts)).toBe(true);
     });
   });
@@ -115,7 +111,7 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
   describe('knowing a published object again', () => {
     test('reads it where the ETag does not tell, and compares every part', async () => {
       const { upload, parts } = await sentUpload('encrypted');
-      await store.completeUpload(upload, parts);
+      await store.publish(upload, parts);
       // With KMS encryption part tags are no MD5s: the object's ETag cannot be told from them.
       const opaque = parts.map((part) => ({ ...part, tag: randomBytes(16).toString('hex') }));
       expect(await store.publishedBy(upload, opaque)).toBe(true);
@@ -176,10 +172,10 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
       await store.put('damaged', bytes('a whole object'));
       expect(await textOf(direct, 'damaged')).toBe('a whole object');
 
-      const upload = await store.createUpload('damaged-part', randomUUID());
+      const upload = await store.begin('damaged-part', randomUUID());
       proxy.script(isPut, { kind: 'damage' });
-      const part = await store.uploadPart(upload, 1, bytes('a whole part'));
-      await store.completeUpload(upload, [part]);
+      const part = await store.append(upload, 1, bytes('a whole part'));
+      await store.publish(upload, [part]);
       expect(await textOf(direct, 'damaged-part')).toBe('a whole part');
     });
 
@@ -207,8 +203,8 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
   describe('requests', () => {
     test('send whole bodies with their length and SHA-256', async () => {
       const part = bytes('the content of a part');
-      const upload = await store.createUpload('plain', randomUUID());
-      await store.uploadPart(upload, 1, part);
+      const upload = await store.begin('plain', randomUUID());
+      await store.append(upload, 1, part);
       const request = proxy.seen.find(isPut)!;
       expect(request.headers).toMatchObject({
         'content-length': String(part.length),
@@ -216,7 +212,7 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
       });
       expect(request.headers).not.toHaveProperty('transfer-encoding');
       expect(request.headers).not.toHaveProperty('expect');
-      await store.abortUpload(upload);
+      await store.abandon(upload);
     });
 
     test('share a bounded number of sockets, large bodies too', async () => {
@@ -235,14 +231,14 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
       expect(proxy.seen.filter((request) => request.url.includes('list-type=2'))).toHaveLength(3);
 
       const uploads: UploadRef[] = [];
-      for (let i = 0; i < 5; i++) uploads.push(await store.createUpload(`open/${i % 2}`, randomUUID()));
+      for (let i = 0; i < 5; i++) uploads.push(await store.begin(`open/${i % 2}`, randomUUID()));
       const found = (await collect(paging.listUploads('open/'))).map(({ uploadId }) => uploadId);
       expect(found.sort()).toEqual(uploads.map(({ uploadId }) => uploadId).sort());
 
       const parts: PartRef[] = [];
-      for (let i = 1; i <= 5; i++) parts.push(await store.uploadPart(uploads[0]!, i, bytes(`part ${i}`)));
-      expect(await paging.adoptUpload(uploads[0]!, parts, randomUUID())).toEqual(uploads[0]);
-      for (const upload of uploads) await store.abortUpload(upload);
+      for (let i = 1; i <= 5; i++) parts.push(await store.append(uploads[0]!, i, bytes(`part ${i}`)));
+      expect(await paging.adopt(uploads[0]!, parts, randomUUID())).toEqual(uploads[0]);
+      for (const upload of uploads) await store.abandon(upload);
     });
   });
 
@@ -280,9 +276,9 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
         expect(fault.message).toContain('AWS_SECRET_ACCESS_KEY');
         expectNoSecrets(fault, wrongSecret);
         const { upload, parts } = await sentUpload('guarded');
-        await expectFault(() => stranger.completeUpload(upload, parts), FatalError, 'bad-credentials');
+        await expectFault(() => stranger.publish(upload, parts), FatalError, 'bad-credentials');
         await expectFault(() => stranger.head('k'), FatalError, 'no-permission');
-        await store.abortUpload(upload);
+        await store.abandon(upload);
       }
     });
   });

@@ -28,7 +28,7 @@ function answering(sse: string | undefined) {
 const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   put: ({ store }) => store.put('a', Buffer.from('x')),
   'put where there is none': ({ store }) => store.putIfAbsent('a', Buffer.from('x')),
-  'an upload': ({ store }) => store.createUpload('a', 'a-nonce'),
+  'an upload': ({ store }) => store.begin('a', 'a-nonce'),
 };
 
 const writesOf = ({ asked }: Place) => asked.filter(({ method }) => method === 'PUT' || method === 'POST');

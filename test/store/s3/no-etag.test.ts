@@ -18,8 +18,8 @@ const CALLS: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   put: ({ store }) => store.put('a', BYTES),
   'a put where there is none': ({ store }) => store.putIf('a', BYTES, null),
   'a put in the place of a version': ({ store }) => store.putIf('a', BYTES, '"0"'),
-  'a part': ({ store }) => store.uploadPart(UPLOAD, 3, BYTES),
-  'an upload': ({ store }) => store.createUpload('a', 'a-nonce'),
+  'a part': ({ store }) => store.append(UPLOAD, 3, BYTES),
+  'an upload': ({ store }) => store.begin('a', 'a-nonce'),
   'whether the store knows conditions': ({ store }) => store.capabilities(),
   'a get': ({ store }) => store.get('a'),
   'a get of a range': ({ store }) => store.getRange('a', 0, 10),
@@ -46,14 +46,14 @@ test('the message says what is missing, and where to look', async () => {
     'the answer names no version (ETag): check proxies between this machine and the store',
   );
   await expect(store.head('a')).rejects.toThrow('cannot read s3://bucket/lake/a at http');
-  await expect(store.uploadPart(UPLOAD, 3, BYTES)).rejects.toThrow(
+  await expect(store.append(UPLOAD, 3, BYTES)).rejects.toThrow(
     'the answer names no version (ETag) of the part: check proxies between this machine and the store',
   );
 });
 
 test('nor one to completing an upload: then nobody knows', async () => {
   const { store } = await place(logIn);
-  await expect(store.completeUpload(UPLOAD, [PART])).rejects.toMatchObject({ code: 'complete-unknown' });
+  await expect(store.publish(UPLOAD, [PART])).rejects.toMatchObject({ code: 'complete-unknown' });
 });
 
 test('what a store that does not name the version that it wrote has written is read back', async () => {

@@ -107,10 +107,7 @@ describe.skipIf(s3 === undefined || missingRadosgwPrograms().length > 0)('polici
 
     // An upload that nobody goes on with, looked at a week later.
     const exporter = await asRole('exporter', lakeUrl);
-    await exporter.createUpload(
-      objectKey({ job: 'measurements', vessel: VESSEL, date: '2026-01-04' }),
-      'a-nonce',
-    );
+    await exporter.begin(objectKey({ job: 'measurements', vessel: VESSEL, date: '2026-01-04' }), 'a-nonce');
     const clock = { ...systemClock, nowMs: () => Date.now() + 7 * 86_400_000 };
     const collected = await ask('gc', lakeUrl, (context) =>
       gcCommand(context, { json: true, yes: true }, { clock }),
@@ -137,7 +134,7 @@ describe.skipIf(s3 === undefined || missingRadosgwPrograms().length > 0)('polici
     const writes = {
       'reader put': () => reader.put('a', bytes('x')),
       'reader remove': () => reader.remove('a'),
-      'reader upload': () => reader.createUpload('a', 'n'),
+      'reader upload': () => reader.begin('a', 'n'),
       'gc put': () => gc.put('measurements/a.parquet', bytes('x')),
       'exporter put elsewhere': () => outside.put('a', bytes('x')),
       'exporter get elsewhere': () => outside.get('a'),
@@ -156,9 +153,9 @@ describe.skipIf(s3 === undefined || missingRadosgwPrograms().length > 0)('polici
       's3:GetObject': () => store.get('there'),
       's3:PutObject': (key) => store.put(key, bytes('x')),
       's3:DeleteObject': (key) => store.remove(key),
-      's3:AbortMultipartUpload': (key) => begun(direct, key).then((upload) => store.abortUpload(upload)),
+      's3:AbortMultipartUpload': (key) => begun(direct, key).then((upload) => store.abandon(upload)),
       's3:ListMultipartUploadParts': (key) =>
-        begun(direct, key).then((upload) => store.adoptUpload(upload, [], upload.nonce)),
+        begun(direct, key).then((upload) => store.adopt(upload, [], upload.nonce)),
     };
     expect(Object.keys(calls).sort()).toEqual(
       statementsOf('exporter')
@@ -177,5 +174,5 @@ describe.skipIf(s3 === undefined || missingRadosgwPrograms().length > 0)('polici
     await Promise.all([store.close(), direct.close()]);
   });
 
-  const begun = (store: ObjectStore, key: string) => store.createUpload(key, randomUUID());
+  const begun = (store: ObjectStore, key: string) => store.begin(key, randomUUID());
 });

@@ -73,9 +73,16 @@ export const duckdb = views.dialectOf({
     ...(url.startsWith('s3:')
       ? [sql`Before: INSTALL httpfs; LOAD httpfs; CREATE SECRET (TYPE s3, PROVIDER credential_chain);`]
       : []),
+    ...(/^(az|abfss):/.test(url)
+      ? [
+          sql`Before: INSTALL azure; LOAD azure; CREATE SECRET (TYPE azure, PROVIDER credential_chain, ACCOUNT_NAME 'the account');`,
+        ]
+      : []),
   ],
   urlFault: (url) =>
-    /^(\/|[A-Za-z]:|(s3|gs|https):\/\/)/.test(url) ? undefined : 'a folder, s3://, gs:// or https://',
+    /^(\/|[A-Za-z]:|(s3|gs|az|abfss|https):\/\/)/.test(url)
+      ? undefined
+      : 'a folder, s3://, gs://, az://, abfss:// or https://',
   types,
   position: (of, marker) => sql`strpos(${of}, ${marker})`,
   json: (of, path) => sql`json_extract_string(${of}, ${literal(views.jsonPath(path))})`,

@@ -1,29 +1,36 @@
-/** The crash table on a real S3 server: a day of several parts of ≥ 5 MiB, in the suite of few readings with long texts. */
+/** The crash table on real servers of S3 and Azure: a day of several parts of ≥ 5 MiB, in the suite of few readings with long texts. */
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Layout } from '../../src/core/model/index.ts';
 import { LAYOUTS } from '../../src/core/model/index.ts';
+import { azuriteForTests } from '../helpers/azurite.ts';
+import { s3Server } from '../helpers/bucket-server.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
-import { awsEnv } from '../helpers/s3-client.ts';
 import { isLong } from '../helpers/tiers.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { DATE, leftovers, openCrashBench, publishedBytes, receiptOf, stateOf, VESSEL } from './crash-lake.ts';
 
 const s3 = await s3ForTests();
 
-describe.skipIf(s3 === undefined)('on S3, a day of several parts', () => {
+const azurite = await azuriteForTests()?.();
+afterAll(() => azurite?.stop());
+
+const SERVERS = [
+  ['on S3', s3 && s3Server(s3)],
+  ['on Azure', azurite],
+] as const;
+const REACHED = SERVERS.filter(([, server]) => server !== undefined);
+
+describe.each(REACHED)('%s, a day of several parts', (_, server) => {
   let bench: CrashBench;
   let undisturbed: Uint8Array;
   const drops: (() => Promise<void>)[] = [];
 
   async function newLake(layout: Layout = 'plain'): Promise<CrashLake> {
-    const { bucket, drop } = await s3!.newBucket();
+    const { bucket, drop } = await server!.newBucket();
     drops.push(drop);
-    return bench.lakeAt(`s3://${bucket}/lake`, {
-      ...awsEnv(s3!),
-      LAKE_LAYOUT: layout,
-    });
+    return bench.lakeAt(server!.urlOf(bucket), { ...server!.envAt(server!.origin), LAKE_LAYOUT: layout });
   }
 
   beforeAll(async () => {
