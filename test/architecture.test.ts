@@ -345,8 +345,11 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
   },
   'jobs are read by fleet/queue/queued-day.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,
-    // The second is handed what the first has read.
-    owners: ['fleet/queue/vessel-day-worker.ts', 'fleet/queue/settle-job.ts'],
+    // The second is handed what the first has read; the last reads nothing of the job that it promotes.
+    owners: [
+      ...['fleet/queue/vessel-day-worker.ts', 'fleet/queue/settle-job.ts'],
+      'fleet/queue/queued-day.ts',
+    ],
   },
 };
 /** Where foreign data comes in by other ways, each with checks of its own. */

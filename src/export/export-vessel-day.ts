@@ -23,7 +23,7 @@ import type { Claim } from '../lake/claims/claim.ts';
 import { type Inheritance, takeClaim } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, writeNote } from '../lake/ledger/ledger.ts';
-import { removeNote } from '../lake/notes.ts';
+import { momentOfNote, removeNote } from '../lake/notes.ts';
 import { acknowledgePublished } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
@@ -219,7 +219,7 @@ async function noteOf(ports: ExportPorts, day: VesselDay, error: unknown): Promi
     state: isWaiting ? 'waiting' : error instanceof RefusedError ? 'refused' : 'failed',
     code: codeOf(error),
     message: messageOf(error),
-    at: new Date(ports.clock.nowMs()).toISOString(),
+    at: await momentOfNote(ports, day),
     ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
     ...(waiting === undefined ? {} : { waiting }),
   };

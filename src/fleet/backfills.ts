@@ -62,7 +62,9 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
       watched = queued;
       const waiting = queued.length - failed;
       const done = due - open.length;
-      const finished = left === 0 && waiting === 0;
+      // By a clock that is behind that of whoever asked for it, days that are over may not be due yet.
+      const isBehind = ports.clock.nowMs() < Date.parse(backfill.createdAt);
+      const finished = left === 0 && waiting === 0 && !isBehind;
       return { due, done, failed, queued: waiting, left, finished, troubles };
     },
   };

@@ -100,6 +100,10 @@ export function createScheduler(options: SchedulerOptions) {
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
+    await guard('delayed vessel-days', signal, async () => {
+      const vesselDays = await options.queue.bringBack();
+      if (vesselDays > 0) log.warn({ vesselDays }, 'delayed by a worker whose clock is ahead: brought back');
+    });
     for (const [what, watch] of Object.entries(watches)) await guard(what, signal, watch);
     // Nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));

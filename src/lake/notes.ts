@@ -1,12 +1,12 @@
 /** The notes of a job's vessel-days, read again and again: one that is as it was is not read again. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
-import type { Note, VesselDay } from '../core/model/index.ts';
+import type { Clock, Note, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { orDamage, unlessDamaged } from './json.ts';
 import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
-import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
+import { isSameReceipt, noteBytes, type ReceiptVersion, readNote, readReceipt } from './ledger/ledger.ts';
 
 export type KnownNotes = DayMap<ReceiptVersion & { readonly note: Note }>;
 
@@ -54,6 +54,19 @@ export async function removeNote(
   const found = await store.head(noteKey(day));
   const note = found && (await unlessDamaged(readNote(store, day)));
   return note !== undefined && isOver(note) && (await store.removeIf(noteKey(day), found!.version));
+}
+
+/**
+ * When a note is written: by this clock, or when the day was published last by the clock of whoever did, which may have been
+ * ahead. The note knows of that, and is not overtaken by it. Throws what the store throws.
+ */
+export async function momentOfNote(
+  { store, clock }: { readonly store: ObjectStore; readonly clock: Pick<Clock, 'nowMs'> },
+  day: VesselDay,
+): Promise<string> {
+  const { finishedAt = '' } = (await unlessDamaged(readReceipt(store, day))) ?? {};
+  const now = new Date(clock.nowMs()).toISOString();
+  return now < finishedAt ? finishedAt : now;
 }
 
 /** Leave a note of a day that has neither one nor a receipt. Throws what the store throws. */

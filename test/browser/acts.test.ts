@@ -1,7 +1,7 @@
 /** Acting by a real browser: asked before what cannot be undone, told how it ended. */
 import { rm } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
@@ -18,7 +18,9 @@ import { openActs, READ_PASSWORD } from '../web/acts-bench.ts';
 
 const browser = await browserForTests();
 const redis = await redisForTests();
-const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
+const JOB = 'measurements';
+/** Each test has a vessel-day, and backfills, of its own. */
+const dayOf = (date: string): VesselDay => ({ job: JOB, vessel: VESSEL, date });
 
 describe.skipIf(browser === undefined || redis === undefined)('who acts', () => {
   let service: TestService;
@@ -31,15 +33,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
 
   beforeAll(async () => {
     service = await startTestService();
-    jobsDir = await writeJobs({ measurements: FEW_SERIES });
-  });
-  afterAll(async () => {
-    await service.close();
-    await rm(jobsDir, { recursive: true });
-    await browser!.stop();
-    await redis!.stop();
-  });
-  beforeEach(async () => {
+    jobsDir = await writeJobs({ [JOB]: FEW_SERIES });
     lake = await newLake();
     const env = exportEnv(service, lake.url, jobsDir);
     const prefix = redis!.newPrefix();
@@ -48,11 +42,14 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     fleet = await openFleet(config, env, silentLog, { encoderThreads: 0 });
     served = await openActs({ store: fleet.app.store, jobs: config.jobs, fleet });
   });
-  afterEach(async () => {
-    await opened?.close();
+  afterEach(() => opened?.close());
+  afterAll(async () => {
     await served.close();
     await fleet.close();
     await lake[Symbol.asyncDispose]();
+    await service.close();
+    await rm(jobsDir, { recursive: true });
+    await redis!.stop();
   });
 
   async function open(cookie = served.cookie): Promise<void> {
@@ -82,21 +79,24 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
   const button = (name: string | RegExp) =>
     page.getByRole('button', { name, exact: typeof name === 'string' });
   const outcome = () => page.locator('.act-bar .act-outcome').textContent();
+  const backfillsFrom = async (from: string) =>
+    (await listBackfills(fleet.app.store)).filter((backfill) => backfill.from === from);
   const startBackfill = async () => {
-    const body = { job: DAY.job, from: '2026-01-01', to: '2026-01-03', vessels: [], allowShrink: false };
+    const body = { job: JOB, from: '2026-01-01', to: '2026-01-03', vessels: [], allowShrink: false };
     return (await served.act({ act: 'start-backfill', ...body })).message.split(' ')[0]!;
   };
 
   test('tries a vessel-day again with one key, hears how it ended, and keeps the focus', async () => {
+    const day = dayOf('2026-01-05');
     await open();
-    expect(await mount({ kind: 'day', ...DAY, state: 'failed' })).toBe(true);
-    await page.getByRole('group', { name: `To try it again: ${VESSEL}, ${DAY.date}` }).waitFor();
+    expect(await mount({ kind: 'day', ...day, state: 'failed' })).toBe(true);
+    await page.getByRole('group', { name: `To try it again: ${VESSEL}, ${day.date}` }).waitFor();
     await button('Try again now').focus();
     await page.keyboard.press('Enter');
     await expect.poll(announced).toContain('is in the queue now');
     expect(await outcome()).toContain('is in the queue now');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Try again now');
-    expect(await fleet.queue.find(DAY)).toMatchObject({ state: 'waiting' });
+    expect(await fleet.queue.find(day)).toMatchObject({ state: 'waiting' });
     await button('Close').click();
     expect(await page.locator('.act-bar').count()).toBe(0);
   });
@@ -110,7 +110,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     await button('Lift the hold').waitFor({ state: 'detached' });
     expect(await outcome()).toContain("it was on hold for 'disk-full'. Workers try within seconds");
     expect(await fleet.queue.bull.isPaused()).toBe(false);
-    await page.getByRole('link', { name: DAY.job }).first().click();
+    await page.getByRole('link', { name: JOB }).first().click();
     await page.locator('.act-bar').waitFor({ state: 'detached' });
   });
 
@@ -123,7 +123,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
       await answered;
       await route.continue();
     });
-    await mount({ kind: 'failed', job: DAY.job });
+    await mount({ kind: 'failed', job: JOB });
     await button('Try failed days again').click();
     await expect.poll(() => button('Try failed days again').isDisabled()).toBe(true);
     expect(await page.getByRole('group').getAttribute('aria-busy')).toBe('true');
@@ -150,29 +150,30 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     await dialog.waitFor();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    expect(await listBackfills(fleet.app.store)).toMatchObject([{ id, paused: false }]);
+    expect(await backfillsFrom('2026-01-01')).toMatchObject([{ id, paused: false }]);
     await button('Cancel…').click();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await expect.poll(announced).toBe(`${id} is cancelled`);
-    expect(await listBackfills(fleet.app.store)).toEqual([]);
+    expect(await backfillsFrom('2026-01-01')).toEqual([]);
   });
 
   test('decides apart that a refused day may lose readings', async () => {
+    const day = dayOf('2026-01-06');
     await open();
-    await mount({ kind: 'day', ...DAY, state: 'refused' });
+    await mount({ kind: 'day', ...day, state: 'refused' });
     await button('Look again whether the readings are back').click();
     await expect.poll(announced).toContain('is in the queue now');
-    expect((await fleet.queue.find(DAY))?.queued.allowShrink).toBeUndefined();
+    expect((await fleet.queue.find(day))?.queued.allowShrink).toBeUndefined();
     await button('Publish with fewer readings…').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish with fewer readings' }).click();
     await expect.poll(announced).toContain('fewer readings than are published are accepted');
-    expect((await fleet.queue.find(DAY))?.queued.allowShrink).toBe(true);
+    expect((await fleet.queue.find(day))?.queued.allowShrink).toBe(true);
   });
 
   test('starts a backfill by a form that says what is wrong with it before anything is sent', async () => {
     await open();
-    await mount({ kind: 'start-backfill', job: DAY.job });
+    await mount({ kind: 'start-backfill', job: JOB });
     await button('Start a backfill…').click();
     const dialog = page.getByRole('dialog', { name: 'Start a backfill of measurements' });
     const fault = dialog.getByRole('alert');
@@ -186,12 +187,12 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     await dialog.getByLabel('Last day').fill('2026-01-05');
     await page.keyboard.press('Enter');
     await expect.poll(() => fault.textContent()).toContain('“<b>IMO1</b>”');
-    expect(await listBackfills(fleet.app.store)).toEqual([]);
+    expect(await backfillsFrom('2026-01-02')).toEqual([]);
     await dialog.getByLabel('Vessels').fill(VESSEL);
     await page.keyboard.press('Enter');
     await expect.poll(announced).toContain('is started');
-    expect(await listBackfills(fleet.app.store)).toMatchObject([
-      { job: DAY.job, from: '2026-01-02', to: '2026-01-06', vessels: [VESSEL], allowShrink: false },
+    expect(await backfillsFrom('2026-01-02')).toMatchObject([
+      { job: JOB, from: '2026-01-02', to: '2026-01-06', vessels: [VESSEL], allowShrink: false },
     ]);
   });
 
@@ -224,6 +225,6 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
     await opened!.close();
     await open();
     for (const state of ['published', 'empty', 'running', 'not-due', 'warned'])
-      expect(await mount({ kind: 'day', ...DAY, state }), state).toBe(false);
+      expect(await mount({ kind: 'day', ...dayOf('2026-01-07'), state }), state).toBe(false);
   });
 });

@@ -29,7 +29,6 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
     served = await servePage({ store, jobs: [MADE_UP_JOB], clock: createManualClock(made.nowMs) });
   }, 1_200_000);
   afterAll(async () => {
-    await browser!.stop();
     await served.close();
     await folder.remove();
   }, 600_000);

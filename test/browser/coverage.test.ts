@@ -50,7 +50,6 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     served = await servePage(ports, { actPassword: ACT_PASSWORD });
   });
   afterAll(async () => {
-    await browser!.stop();
     await served.close();
   });
 

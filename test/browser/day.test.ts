@@ -89,7 +89,6 @@ describe.skipIf(browser === undefined)('a vessel-day', () => {
     }
   });
   afterAll(async () => {
-    await browser!.stop();
     await served.close();
     await store.close();
     await lake[Symbol.asyncDispose]();

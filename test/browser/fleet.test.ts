@@ -15,10 +15,7 @@ import { learned, openTestFleet } from '../web/fleet-bench.ts';
 const server = await redisForTests();
 const browser = await browserForTests();
 const isOwnPossible = canStartOwnRedis();
-afterAll(async () => {
-  await browser?.stop();
-  await server?.stop();
-});
+afterAll(() => server?.stop());
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE, kind: 'nightly' } as const;
 

@@ -29,7 +29,6 @@ describe.skipIf(browser === undefined)("another site's page", () => {
     evilUrl = `${evil.url}/`;
   });
   afterAll(async () => {
-    await browser!.stop();
     await served.close();
     await evil.close();
   });

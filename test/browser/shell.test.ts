@@ -1,6 +1,6 @@
 /** What every view has around it. The views here are the test's own, so that each does what is asked of the shell. */
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { browserForTests } from '../helpers/browser.ts';
@@ -54,8 +54,6 @@ const VIEWS = {
 const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)('the shell', () => {
-  afterAll(() => browser!.stop());
-
   const serve = (access: Partial<WebAccess> = {}): Promise<ServedPage> =>
     servePage({ store: createMemoryStore(), jobs: JOBS as unknown as Job[] }, access);
 

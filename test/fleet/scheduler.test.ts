@@ -71,34 +71,12 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     expect(await bench.waiting()).toEqual([]);
   });
 
-  test('a flushed Redis is filled again from the ledger', async () => {
-    const scheduler = start();
-    await scheduler.look(never);
-    await bench.workOn({ job: JOB.name, vessel: VESSELS[0]!, date: '2026-01-09' });
-    for (const key of await redis.keys(`${bench.prefix}:*`)) await redis.del(key);
-    expect(await bench.waiting()).toEqual([]);
-    await scheduler.look(never);
-    expect(await bench.waiting()).toHaveLength(9);
-    expect(await bench.waiting()).not.toContain('IMO9000001/2026-01-09');
-  });
-
   test('days of other settings are stale, and queued again', async () => {
     for (const date of datesBetween('2026-01-05', '2026-01-10'))
       for (const vessel of VESSELS) await bench.finish({ job: JOB.name, vessel, date });
     await bench.finish({ job: JOB.name, vessel: VESSELS[1]!, date: '2026-01-07' }, 'other settings');
     await start().look(never);
     expect(await bench.waiting()).toEqual(['IMO9000002/2026-01-07']);
-  });
-
-  test('of two schedulers one plans', async () => {
-    const [one, other] = [start(), start()];
-    const stop = new AbortController();
-    const running = [one.run(stop.signal), other.run(stop.signal)];
-    await expect.poll(() => bench.waiting()).toHaveLength(10);
-    await bench.clock.untilSleeping();
-    stop.abort();
-    await Promise.all(running);
-    expect(await bench.waiting()).toHaveLength(10);
   });
 
   /** So many vessel-days are in the failed set. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
-import { chromium } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
+import { afterAll } from 'vitest';
+import { sharedBrowser } from './shared-browser.ts';
 
 /** A page in a browser. Who is done with it closes it. */
 export interface OpenedPage extends AsyncDisposable {
@@ -9,8 +10,9 @@ export interface OpenedPage extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** A real browser for tests. */
+/** A real browser for the tests of a file. */
 export interface TestBrowser {
+  readonly executablePath: string;
   /**
    * A page at an address, without cookies, storage or routes of others. It may ask nothing of other hosts, and neither throw
    * nor log an error: what it did of that is in `faults`. With `options` it has a context of its own, without them one that
@@ -21,41 +23,50 @@ export interface TestBrowser {
     options?: BrowserContextOptions,
     prepare?: (page: Page) => Promise<unknown>,
   ): Promise<OpenedPage>;
-  stop(): Promise<void>;
 }
 
 /** A bound on what hangs, not on what is slow: of every wait for a page that names no other. */
 const PATIENCE_MS = 50_000;
 
 /**
- * Chromium of the system, headless; undefined where there is none: said loudly, and where `CI` is set an error. Call it
- * at the top of a test file, pass the answer to `describe.skipIf`, and `stop` it in the end.
+ * Chromium of the system, the one that has no windows if it is there. Undefined where there is none: said loudly, and where
+ * `CI` is set an error. Call it at the top of a test file and pass the answer to `describe.skipIf`. All files of a worker
+ * share a browser; what a file has opened in it closes with the file.
  */
 export async function browserForTests(): Promise<TestBrowser | undefined> {
-  const found = spawnSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], {
+  const names = ['chromium-headless-shell', 'chromium', 'google-chrome'];
+  const found = spawnSync('sh', ['-c', names.map((name) => `command -v ${name}`).join(' || ')], {
     encoding: 'utf8',
   });
   const executablePath = found.stdout.trim();
   if (executablePath === '') {
-    const text = 'chromium is not on PATH: bash .ci/install-chromium';
+    const text = 'no Chromium is on PATH: bash .ci/install-chromium';
     if (process.env.CI) throw new Error(`the browser tests must run here (CI is set): ${text}`);
     process.stderr.write(`\nSKIPPED, the browser tests: ${text}\n\n`);
     return undefined;
   }
-  const args = ['--no-sandbox', '--disable-dev-shm-usage'];
-  const browser: Browser = await chromium.launch({ executablePath, headless: true, args });
   const viewport = { width: 1280, height: 800 };
+  const contexts = new Set<BrowserContext>();
   const closed: Page[] = [];
+  afterAll(async () => {
+    for (const context of contexts) await context.close();
+  });
 
   async function newPage(options?: BrowserContextOptions): Promise<Page> {
+    const browser = await sharedBrowser(executablePath);
     const context = await browser.newContext({ viewport, ...options });
+    contexts.add(context);
+    context.once('close', () => contexts.delete(context));
     context.setDefaultTimeout(PATIENCE_MS);
     return await context.newPage();
   }
 
   return {
+    executablePath,
     async open(url, options, prepare) {
-      const page = (options === undefined ? closed.pop() : undefined) ?? (await newPage(options));
+      const used = options === undefined ? closed.pop() : undefined;
+      // None outlasts a crash.
+      const page = used?.isClosed() === false ? used : await newPage(options);
       const { faults, unwatch } = watchFaults(page, new URL(url).host);
       await prepare?.(page);
       await page.goto(url);
@@ -71,7 +82,6 @@ export async function browserForTests(): Promise<TestBrowser | undefined> {
       };
       return { page, faults, close, [Symbol.asyncDispose]: close };
     },
-    stop: () => browser.close(),
   };
 }
 

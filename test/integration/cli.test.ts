@@ -434,7 +434,7 @@ test('service --clients prints no secret; --access-log writes a line an answer',
 
 for (const signal of isLong ? (['SIGINT', 'SIGTERM'] as const) : (['SIGTERM'] as const)) {
   test(`${signal} ends a service that is read by many, and by some who do not read on`, async () => {
-    const cli = startCli([...'service --port 0 --vessels 1 --readings-per-day 5000'.split(' ')]);
+    const cli = startCli([...'service --port 0 --vessels 1 --readings-per-day 1000'.split(' ')]);
     const clients = new AbortController();
     try {
       await cli.until('stdout', /\n/);

@@ -139,9 +139,10 @@ export function healthOf(name: ComposeServiceName, port: string): number | null 
   return spawnSync(program === 'node' ? process.execPath : program!, args).status;
 }
 
-/** The words after `docker compose exec scheduler` in the head of the file. */
+/** The words after `docker compose exec scheduler` in the head of the file, of three days in place of a month. */
 export function exampleBackfill(): string[] {
-  return /docker compose exec scheduler (.+)$/m.exec(composeText())![1]!.split(' ');
+  const words = /docker compose exec scheduler (.+)$/m.exec(composeText())![1]!;
+  return moved(words, [['--to 2026-02-01', '--to 2026-01-04']]).split(' ');
 }
 
 /** Replace what must stand there. */

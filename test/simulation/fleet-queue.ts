@@ -6,7 +6,7 @@ import type { Hold, QueueHold } from '../../src/fleet/queue/hold.ts';
 import { PAUSED } from '../../src/fleet/queue/hold.ts';
 import type { QueuedDay } from '../../src/fleet/queue/queued-day.ts';
 import { PRIORITY, readQueuedDay } from '../../src/fleet/queue/queued-day.ts';
-import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { LONGEST_WAIT_MS, type VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import type { FleetRedis, State } from './fleet-redis.ts';
@@ -20,6 +20,9 @@ export interface QueueWorld {
   readonly command: Command;
   readonly clock: Clock;
   readonly name: string;
+  readonly isAlive?: () => boolean;
+  /** How the news that there may be work comes to the process. */
+  readonly onNews?: (go: () => void) => void;
 }
 
 const WAITING = ['waiting', 'prioritized', 'delayed'] as const;
@@ -125,7 +128,8 @@ export function openMemoryQueue(world: QueueWorld): VesselDayQueue {
         if (matches(day) && (await remove(formatVesselDay(day)))) withdrawn++;
       return withdrawn;
     },
-    workers: async () => 1,
+    bringBack: () => command('bring back', () => redis.bringBack(LONGEST_WAIT_MS)),
+    workers: () => command('workers', () => redis.workers),
     close: async () => {},
   };
 }

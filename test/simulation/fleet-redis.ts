@@ -62,6 +62,17 @@ export class FleetRedis {
     this.#nowMs = nowMs;
   }
 
+  readonly #workers = new Set<() => boolean>();
+
+  /** `isThere`: while its process lives, and it has not closed. */
+  connect(isThere: () => boolean): void {
+    this.#workers.add(isThere);
+  }
+
+  get workers(): number {
+    return [...this.#workers].filter((isThere) => isThere()).length;
+  }
+
   /** To be told once that there may be work. The answer takes it back. */
   onWork(wake: () => void): () => void {
     this.#blocked.add(wake);
@@ -164,6 +175,19 @@ export class FleetRedis {
     if (priority === 0) this.#kept.wait.unshift(id);
     else insert(this.#kept.prioritized, { id, score: priority * SCORES });
     this.#wake();
+  }
+
+  /** Those that are delayed by more than `mostMs`. */
+  bringBack(mostMs: number): number {
+    const { delayed, jobs } = this.#kept;
+    const latestMs = this.#nowMs() + mostMs;
+    const found = delayed.filter(({ score }) => score >= latestMs);
+    for (const { id } of found) {
+      removeFrom(delayed, (one) => one.id === id);
+      this.#append(id, jobs.get(id)?.priority ?? 0);
+    }
+    if (found.length > 0) this.#wake();
+    return found.length;
   }
 
   extendLock(id: string, token: string, lockMs: number): boolean {

@@ -10,7 +10,7 @@ import type { KeptJob } from './fleet-redis.ts';
 /** Who waits for a delayed job looks again so often: its clock may have been set. */
 const LONGEST_WAIT_MS = 10_000;
 
-export function openWorkerOf({ redis, command, clock, name }: QueueWorld) {
+export function openWorkerOf({ redis, command, clock, name, onNews = (go) => go(), isAlive }: QueueWorld) {
   let workers = 0;
   return (process: ProcessJob, options: BullWorkerOptions): BullWorker => {
     const { lockDuration, stalledInterval, settings } = options;
@@ -31,7 +31,7 @@ export function openWorkerOf({ redis, command, clock, name }: QueueWorld) {
     async function loop(): Promise<void> {
       while (closing === undefined) {
         isAwake = false;
-        const off = redis.onWork(goOn);
+        const off = redis.onWork(() => onNews(goOn));
         let waitMs: number | undefined;
         if (!isPaused && running.size < concurrency) {
           const token = `${tokenBase}-${++taken}`;
@@ -150,6 +150,7 @@ export function openWorkerOf({ redis, command, clock, name }: QueueWorld) {
       }
     }
 
+    redis.connect(() => closing === undefined && isAlive?.() !== false);
     const looping = loop();
     checkStalled();
     return {

@@ -1,4 +1,5 @@
 /** Defects to plant, one at a time: in a file of src a text that is there once, and what takes its place. */
+import { FLEET_MUTANTS } from './fleet-mutants.ts';
 import type { Profile } from './history.ts';
 
 export interface Mutant {
@@ -8,7 +9,7 @@ export interface Mutant {
   readonly put: string;
   /** What else is there to hold the same, and is to go with it. */
   readonly also?: { readonly find: string; readonly put: string };
-  readonly only?: Profile;
+  readonly only?: Profile | 'fleet';
   /** Why it changes nothing that anybody could see: no history is to find it. */
   readonly equivalent?: string;
 }
@@ -312,4 +313,5 @@ export const MUTANTS: readonly Mutant[] = [
     put: '      if (!(',
     only: 'upkeep',
   },
+  ...FLEET_MUTANTS,
 ];

@@ -51,6 +51,8 @@ export interface ProcessWorld {
   readonly log: History['log'];
   readonly vessels: readonly string[];
   readonly dates: readonly string[];
+  /** One of many that run until they are told to stop. */
+  readonly isFleet?: boolean;
 }
 
 /** What a process has said. */
@@ -61,25 +63,25 @@ export interface Said {
 
 export type Asked = Pick<Act, 'kind' | 'force' | 'allowShrink' | 'takeover' | 'select' | 'concurrency'>;
 
-function jobOf(vessels: readonly string[], select: 0 | 1): Job {
+export function jobOf(vessels: readonly string[], select: 0 | 1): Job {
   return {
     ...{ name: JOB, dataset: 'measurements', vessels, select: [SELECTS[select]!] },
     ...{ transport: 'ndjson', verify: 'exact' },
   };
 }
 
-function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close(): Promise<void> } {
-  const { name, store, clock, transport, draw, sizes, wanted } = world;
+export function openPorts(world: ProcessWorld): { readonly ports: ExportPorts; close(): Promise<void> } {
+  const { name, store, clock, transport, draw, sizes, wanted, isFleet = false } = world;
   const retention = { ...TABLE_RETENTION, ...world.log };
   const random = () => draw(1 << 20) / (1 << 20);
   const rateLimit = createRateLimit({ perMinute: undefined, clock });
   const concurrencyLimit = createConcurrencyLimit({ limit: 4, rateLimit, clock });
   const client = createQueryClient({
     ...{ baseUrl: BASE_URL, authUrl: AUTH_URL, clientId: 'c', clientSecret: 's', apiVersion: API },
-    ...{ concurrencyLimit, rateLimit, clock, random, transport, failFast: true },
+    ...{ concurrencyLimit, rateLimit, clock, random, transport, failFast: !isFleet },
   });
   const tables = createLakeTables({ store, clock, log: silentLog, retention });
-  const from = { wanted, source: { url: BASE_URL }, isShared: false };
+  const from = { wanted, source: { url: BASE_URL }, isShared: isFleet };
   const journal = createIndexJournal(store, silentLog, clock);
   let nonces = 0;
   const ports: ExportPorts = {

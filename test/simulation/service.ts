@@ -103,7 +103,12 @@ async function* bodyOf(bytes: Buffer, cutWhat: string | undefined, wait: () => P
   if (cutWhat !== undefined) throw new RetriableError('body-broken', `${cutWhat}: the body broke off`);
 }
 
-function answerTo({ target, body, setting }: Outgoing, source: Source, miscount: number) {
+/** What a sound service says. */
+export function answerTo(
+  { target, body, setting }: Outgoing,
+  source: { readonly series: readonly Series[] },
+  miscount: number,
+) {
   if (setting === 'QUERY_AUTH_URL')
     return { status: 200, text: '{"access_token":"t","expires_in":3600,"token_type":"Bearer"}' };
   const url = new URL(target, BASE_URL);

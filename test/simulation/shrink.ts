@@ -1,12 +1,26 @@
 /** From a history that fails to the shortest one that still does, by the same oracle: what can be left out is left out. */
 import type { Act, History } from './history.ts';
-import { live } from './live.ts';
+import { type Lived, live } from './live.ts';
 import { tellHistory } from './told.ts';
+import type { Watching } from './world.ts';
 
 /** Histories that are lived at most on the way. */
 const MAX_TRIES = 250;
 
-export async function shrink(history: History, fault: string): Promise<{ history: History; fault: string }> {
+/** Histories of one kind: how one is lived and told, and every one that lacks one thing. */
+export interface Living<H> {
+  readonly live: (history: H, watching?: Watching) => Promise<Lived>;
+  readonly tell: (history: H) => readonly string[];
+  readonly shorter: (history: H) => Iterable<H>;
+}
+
+export const HISTORIES: Living<History> = { live, shorter, tell: tellHistory };
+
+export async function shrink<H>(
+  history: H,
+  fault: string,
+  { live, shorter }: Living<H>,
+): Promise<{ history: H; fault: string }> {
   let shortest = { history, fault };
   let tries = 0;
   for (let hasChanged = true; hasChanged; ) {
@@ -24,11 +38,11 @@ export async function shrink(history: History, fault: string): Promise<{ history
 }
 
 /** The shortest, as a person reads it: what it was to be, what happened, and how to keep it. */
-export async function tellShortest(history: History, fault: string): Promise<string> {
-  const shortest = await shrink(history, fault);
-  const { lines } = await live(shortest.history, { isTold: true });
-  const told = [...tellHistory(shortest.history), '', ...lines, shortest.fault].join('\n');
-  return `The shortest history that fails so:\n\n${told}\n\nTo keep it in found.ts: ${JSON.stringify(shortest.history)}\n`;
+export async function tellShortest<H>(history: H, fault: string, how: Living<H>): Promise<string> {
+  const shortest = await shrink(history, fault, how);
+  const { lines } = await how.live(shortest.history, { isTold: true });
+  const told = [...how.tell(shortest.history), '', ...lines, shortest.fault].join('\n');
+  return `The shortest history that fails so:\n\n${told}\n\nTo keep it among those found: ${JSON.stringify(shortest.history)}\n`;
 }
 
 /** The number of the oracle that a fault names. */

@@ -4,7 +4,7 @@ import { settingsHash } from '../../core/plan/settings-hash.ts';
 import type { ExportPorts, ExportTask } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { writeNote } from '../../lake/ledger/ledger.ts';
-import { readNotes, removeNote } from '../../lake/notes.ts';
+import { momentOfNote, readNotes, removeNote } from '../../lake/notes.ts';
 import type { FindingState } from './compare-day.ts';
 import type { JobReconciliation } from './reconcile-jobs.ts';
 
@@ -58,7 +58,7 @@ export async function noteRefusals(
       state: 'refused',
       code: 'would-shrink',
       message: `the source has fewer readings than are published: ${message}. The published day stays; if the source is right, run reconcile --run --allow-shrink`,
-      at: new Date(clock.nowMs()).toISOString(),
+      at: await momentOfNote({ store, clock }, day),
       ...(compared === undefined ? {} : { totalsSha256: compared.totalsSha256 }),
     };
     await writeNote(store, note);

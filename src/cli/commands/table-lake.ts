@@ -157,10 +157,12 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
     options: [
       [
         '--for <engine>',
-        'duckdb, athena, snowflake, bigquery, spark, databricks, trino, clickhouse, fabric or dbt',
+        'duckdb, athena, snowflake, bigquery, spark, databricks, trino, clickhouse, fabric, dbt (with DuckDB) or dbt-spark',
       ],
       ['--location <address>', 'where the engine finds the lake or a copy of it (default: LAKE_URL)'],
       ['--schema <name>', 'schema, dataset or database of the views'],
+      ['--out <folder>', 'write the project of dbt to this folder instead of printing it'],
+      ['--overwrite', 'replace files there, except profiles.yml'],
       LAKE_JOBS,
       ...WIDE_OPTIONS,
       FETCH,
@@ -169,6 +171,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
       'views --for duckdb > lake.sql',
       'views --for athena --schema vessels',
       'views --for clickhouse --columns Draft --aggregate time-weighted',
+      'views --for dbt --out vessel-lake',
     ],
     load: async () => (await import('./views.ts')).viewsCommand,
   },

@@ -24,6 +24,11 @@ export function joinSql(parts: readonly Sql[], separator: Sql = sql`, `): Sql {
   return parts.join(separator) as Sql;
 }
 
+/** What follows a beginning of a statement. */
+export function sqlAfter(beginning: Sql, statement: Sql): Sql {
+  return statement.slice(beginning.length) as Sql;
+}
+
 /** A statement that somebody typed, for whoever had DuckDB's parser look at it and found that it reads. */
 export function checkedByParser(statement: string): Sql {
   return statement as Sql;

@@ -104,7 +104,12 @@ interface ReadJob {
 
 /** All functions but `facts` remove invalid entries. All throw what Redis throws. */
 export function createQueueReader(redis: Redis, bull: Queue, log: Log) {
-  return { inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)), ofIds, facts };
+  return {
+    inStates: async (states: JobType[]) => ofIds(await bull.getRanges(states, 0, -1)),
+    ...{ ofIds, facts },
+    /** A delayed one waits no more; nothing of it is read. Rejects where it is not delayed any more. */
+    promote: async (id: string) => await (await bull.getJob(id))?.promote(),
+  };
 
   /** One vessel-day in the queue, to show; undefined if it is not there. */
   async function facts(id: string) {

@@ -116,6 +116,8 @@ export type Consequence =
   | { readonly kind: 'wait'; readonly delayMs: number };
 
 export const MAX_ATTEMPTS = 5;
+/** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
+export const MAX_WAIT_MS = 7_200_000;
 
 const LIMITED_DELAY_MS = 300_000;
 const MAX_LIMITED_DELAY_MS = 3_600_000;

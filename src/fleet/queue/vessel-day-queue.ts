@@ -11,7 +11,7 @@ import type { QueueTracing } from '../../runtime/tracing/queue-telemetry.ts';
 import { createQueueHold } from './hold.ts';
 import type { QueuedDay, QueuedKind } from './queued-day.ts';
 import { countKinds, createQueueReader, PRIORITY, QUEUE_NAME } from './queued-day.ts';
-import { MAX_ATTEMPTS } from './settle-job.ts';
+import { MAX_ATTEMPTS, MAX_WAIT_MS } from './settle-job.ts';
 import { startVesselDayWorker, type WorkerOptions } from './vessel-day-worker.ts';
 
 export type { QueuedDay, QueuedKind } from './queued-day.ts';
@@ -32,6 +32,10 @@ type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 const FOUND_STATES = ['waiting', 'delayed', 'active', 'failed'] as const;
 
 const CHUNK = 1_000;
+/** What a wait may be beyond its bound: clocks are not all the same. */
+export const LONGEST_WAIT_MS = MAX_WAIT_MS + 900_000;
+/** As BullMQ writes the time until which a job is delayed. */
+const delayedScore = (untilMs: number) => untilMs * 0x1000;
 
 /** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
 export interface QueueNames {
@@ -144,6 +148,18 @@ export function openVesselDayQueue(options: QueueOptions) {
       for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
+    },
+    /**
+     * Bring back vessel-days that wait, by the clock of Redis, for longer than any is made to: a worker whose clock was ahead
+     * has delayed them. Resolves to how many.
+     */
+    async bringBack(): Promise<number> {
+      const [seconds] = await redis.time();
+      const latest = delayedScore(Number(seconds) * 1_000 + LONGEST_WAIT_MS);
+      const ids = await redis.zrangebyscore(bull.toKey('delayed'), latest, '+inf', 'LIMIT', 0, CHUNK);
+      // A worker may have taken one meanwhile.
+      for (const id of ids) await read.promote(id).catch(() => {});
+      return ids.length;
     },
     workers: () => bull.getWorkersCount(),
     close: () => bull.close(),

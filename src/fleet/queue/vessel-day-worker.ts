@@ -21,6 +21,7 @@ import {
   backoffMs,
   type Consequence,
   LockLostError,
+  MAX_WAIT_MS,
   settleJob,
   WORKERS_DIED,
 } from './settle-job.ts';
@@ -35,8 +36,7 @@ const WORKER_TIMINGS = {
   stalledCheckMs: 30_000,
   countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS as readonly number[],
   backoffMs,
-  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
-  maxWaitMs: 7_200_000,
+  maxWaitMs: MAX_WAIT_MS,
   /** How long `stop` waits for vessel-days to be handed back. */
   stopMs: 20_000,
 };

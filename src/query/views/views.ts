@@ -1,9 +1,8 @@
 /** The views of a lake in the order in which they build on each other; `coverage`, `readings` and `windows` are spelled here. */
-import { comment, commentText, joinSql, type Sql, sql, yamlText } from '../../core/duckdb/sql-text.ts';
+import { comment, commentText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
 import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';
 import { relation, selectList, withoutVessel } from './dialect.ts';
-import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { seriesView } from './series.ts';
 import { type WideOptions, wideView } from './wide.ts';
 
@@ -12,6 +11,8 @@ export const VIEWS: Readonly<Record<string, string>> = {
   readings: 'one row per reading; value: as a double, text: what is no number, as JSON',
   windows: 'one row per series and window of the statistics job',
   receipts: 'one row per published vessel-day, and how it was proven',
+  notes: 'why vessel-days failed, were refused or wait; gone once they are published',
+  vessel_days: 'one row per vessel-day that has to be there, and what became of it',
   coverage: 'what the receipts say of each job and vessel',
   wide: 'one row per vessel and window, a column per series',
 };
@@ -131,36 +132,4 @@ function named(
 ${selectList(d, items)}
 FROM ${relation(d, lake, source.relation)} m${hasSeries ? join : sql``}`;
   return { name, body, comments: new Map() };
-}
-
-/** Of the views: those that need no more than the sources of the lake's objects. */
-const MODELS: ReadonlySet<string> = new Set(['series', 'readings', 'wide']);
-
-export function dbtFiles(lake: ViewedLake, wide: WideOptions | undefined): Sql {
-  const isSource = (name: string) => lake.sources.some(({ relation }) => relation === name);
-  const dbt: Dialect = {
-    ...duckdb,
-    relation: (name) =>
-      isSource(name)
-        ? sql`{{ source('lake', ${duckdb.literal(name)}) }}`
-        : sql`{{ ref(${duckdb.literal(name)}) }}`,
-  };
-  const models = viewsOf(dbt, lake, wide).filter(({ name }) => MODELS.has(name));
-  const parts = [
-    sql`# For dbt with the adapter dbt-duckdb. A test of vessel-export has dbt itself build these models.\n`,
-    sql`# --- models/sources.yml\nversion: 2\nsources:\n  - name: lake\n    tables:\n`,
-    ...lake.sources.map(
-      ({ relation, job, dataset }) =>
-        sql`      - name: ${yamlText(relation)}
-        description: ${yamlText(`job ${job}: ${dataset}`)}
-        config:
-          meta:
-            external_location: ${yamlText(jobRows(lake, job, dataset))}
-`,
-    ),
-    ...models.map(
-      ({ name, body }) => sql`${comment(`--- models/${name}.sql`)}${comment(VIEWS[name]!)}${body}\n`,
-    ),
-  ];
-  return joinSql(parts, sql``);
 }

@@ -287,10 +287,12 @@ export function describeQueue(name: string, isThere: boolean, newPlace: () => Qu
       const worker = startWorker(perform, {}, { concurrency: 1 });
       await begun;
       expect([worker.active, worker.oldestMs > 0]).toEqual([1, true]);
+      await expect.poll(() => queue.workers()).toBe(1);
       expect(await queue.remove(DAY)).toBe(false);
       expect(await queue.find(DAY)).toMatchObject({ state: 'active' });
       await worker.stop();
       expect(worker.oldestMs).toBe(0);
+      await expect.poll(() => queue.workers()).toBe(0);
       expect(await queue.depth()).toEqual(depthOf({ waiting: 2 }));
       expect(await queue.facts(DAY)).toMatchObject({ attempts: 0 });
       const taken: string[] = [];
@@ -448,6 +450,19 @@ export function describeQueue(name: string, isThere: boolean, newPlace: () => Qu
       await systemClock.sleep(1_500);
       expect([begun, await queue.remove(DAY)]).toEqual([1, false]);
       ends.resolve();
+      await allLeft();
+    });
+
+    test('what a worker whose clock is days ahead has delayed is brought back', async () => {
+      const ahead = { ...systemClock, nowMs: () => systemClock.nowMs() + 3 * 86_400_000 };
+      const waits = Array(2).fill(new RateLimitedError('rate-limited', 'slow down', 2));
+      await queue.add([DAY, dayOf('2026-01-06', { kind: 'backfill' })]);
+      const wrong = startWorker(failing(waits).perform, { maxWaitMs: 60_000 }, { clock: ahead });
+      await expect.poll(() => queue.depth()).toEqual(depthOf({ delayed: 2 }));
+      await wrong.stop();
+      expect([await queue.bringBack(), await queue.bringBack()]).toEqual([2, 0]);
+      expect(await queue.depth()).toEqual(depthOf({ waiting: 1, prioritized: 1 }));
+      startWorker(async () => {});
       await allLeft();
     });
 

@@ -61,8 +61,11 @@ describe.skipIf(open === undefined)('for dbt', () => {
 
   test('no name is a template, and the models have every reading of every name', async () => {
     const made = await files(lake);
-    expect([...made.keys()]).toEqual(['sources.yml', 'series.sql', 'readings.sql', 'wide.sql']);
-    const { sources } = parse(made.get('sources.yml')!);
+    const models = ['series', 'readings', 'wide'].map((name) => `models/${name}.sql`);
+    const project = ['dbt_project.yml', 'profiles.yml', 'macros/say_vessel_days.sql'];
+    const described = [...project, 'models/sources.yml', 'models/models.yml'];
+    expect([...made.keys()]).toEqual([...described, ...models]);
+    const { sources } = parse(made.get('models/sources.yml')!);
     const relations: Record<string, string> = { series: 'series', readings: 'readings' };
     for (const { name, description, config } of sources[0].tables) {
       // dbt renders these too, and then fills in what stands in single braces.
@@ -76,7 +79,7 @@ describe.skipIf(open === undefined)('for dbt', () => {
     const connection = await instance.connect();
     const called = [];
     for (const name of ['series', 'readings', 'wide']) {
-      const rendered = await parsers!.render(made.get(`${name}.sql`)!, relations);
+      const rendered = await parsers!.render(made.get(`models/${name}.sql`)!, relations);
       called.push(...rendered.called);
       expect((await connection.extractStatements(rendered.text)).count).toBe(1);
       await connection.run(`CREATE VIEW ${name} AS ${rendered.text}`);
@@ -103,12 +106,12 @@ describe.skipIf(open === undefined)('for dbt', () => {
     const planted = { dir: inner, url: pathToFileURL(inner).href, [Symbol.asyncDispose]: async () => {} };
     await plantLake([{ timeSeriesId: 'a', shortName: 'Level', text: 'm', domains: {} }], planted);
     const made = await files(planted);
-    const { sources } = parse(made.get('sources.yml')!);
+    const { sources } = parse(made.get('models/sources.yml')!);
     const location = sources[0].tables[1].config.meta.external_location;
     expect(await parsers!.render(location)).toEqual({ text: location, called: [] });
     const instance = await DuckDBInstance.create(':memory:');
     const connection = await instance.connect();
-    const { text } = await parsers!.render(made.get('series.sql')!, {
+    const { text } = await parsers!.render(made.get('models/series.sql')!, {
       'lake/metadata': sources[0].tables[0].config.meta.external_location,
     });
     expect((await connection.runAndReadAll(text)).getRows()).toHaveLength(1);

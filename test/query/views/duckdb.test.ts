@@ -1,10 +1,13 @@
 /** What `views --for duckdb` prints, run by a DuckDB of the test's own and compared with queries that share nothing with it. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WIDE_AGGREGATES } from '../../../src/query/views/wide.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { DATE, newLake, type TestLake, VESSEL } from '../../helpers/run.ts';
 import { replayTable } from '../../helpers/table.ts';
+import { newTempFolder } from '../../helpers/temp.ts';
 import { JOBS, openViewLakes, runViews, viewStatementsOf } from './view-lake.ts';
 
 let opened: AsyncDisposable;
@@ -257,4 +260,27 @@ test('a lake without objects yet, and one whose job has other aggregations since
   );
   expect(Number(row![1])).toBeGreaterThan(0);
   expect(row!.slice(2)).toEqual(['0', 'DOUBLE']);
+});
+
+test('a dbt project is written where no other files are, and none is replaced silently', async () => {
+  await using folder = await newTempFolder();
+  const out = join(folder.path, 'new/project');
+  const options = { for: 'dbt', out };
+  const first = await runViews(lake.url, options);
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  const names = first.stdout.trim().split('\n');
+  expect(names).toContain(`wrote ${join(out, 'models/vessel_days.sql')}`);
+  expect((await runViews(lake.url, options)).stdout).toBe(`nothing to write: ${out} is as it is to be\n`);
+  const [mine, profile] = [join(out, 'models/series.sql'), join(out, 'profiles.yml')];
+  for (const path of [mine, profile]) await writeFile(path, 'mine');
+  const refused = await runViews(lake.url, options);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain(
+    'other files of these names: models/series.sql; --overwrite replaces them',
+  );
+  expect(await readFile(mine, 'utf8')).toBe('mine');
+  expect((await runViews(lake.url, { ...options, overwrite: true })).stdout).toBe(`replaced ${mine}\n`);
+  expect(await readFile(profile, 'utf8')).toBe('mine');
+  const other = await runViews(lake.url, { for: 'spark', out });
+  expect(other.stderr).toContain('--out: given with --for spark, expected dbt');
 });
