@@ -21,7 +21,7 @@ export const FOUND_FILE = join(import.meta.dirname, 'found.json');
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'the suite of the object store port': ['test/store/s3/s3.test.ts'],
   'killed exports, `gc`, `verify`, late writes': [
-    'test/crash/crash-s3.test.ts',
+    'test/crash/crash-buckets.test.ts',
     ...['gc', 'verify-s3', 'late-writes'].map((name) => `test/integration/${name}.test.ts`),
   ],
   'two nights, plain and as tables': ['test/long/nights-on-s3.test.ts'],
