@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import type { BrowserContext, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
 import { afterAll } from 'vitest';
-import { sharedBrowser } from './shared-browser.ts';
+import { closeSharedBrowser, sharedBrowser } from './shared-browser.ts';
 
 /** A page in a browser. Who is done with it closes it. */
 export interface OpenedPage extends AsyncDisposable {
@@ -46,6 +46,11 @@ export async function browserForTests(): Promise<TestBrowser | undefined> {
     return undefined;
   }
   const viewport = { width: 1280, height: 800 };
+  // Vitest waits for this before it ends a worker, but has no public name for it: without it a signal ends both.
+  const worker = Reflect.get(globalThis, '__vitest_worker__') as
+    | { onCleanup?(end: () => Promise<void>): void }
+    | undefined;
+  worker?.onCleanup?.(closeSharedBrowser);
   const contexts = new Set<BrowserContext>();
   const closed: Page[] = [];
   afterAll(async () => {

@@ -15,6 +15,12 @@ export function sharedBrowser(executablePath: string): Promise<Browser> {
   return shared;
 }
 
+/** Nothing to do where none was started. */
+export async function closeSharedBrowser(): Promise<void> {
+  const browser = await shared?.catch(() => undefined);
+  await browser?.close();
+}
+
 async function launch(executablePath: string): Promise<Browser> {
   // What a browser that is killed leaves in the folder for temporary files.
   const TMPDIR = mkdtempSync(join(tmpdir(), 'vessel-export-browser-'));
@@ -45,9 +51,9 @@ async function launch(executablePath: string): Promise<Browser> {
 }
 
 /**
- * Who ends the workers sends a signal, and half a second later one that cannot be caught: too short to ask a browser to
- * close. Playwright kills it when the process exits, and removes its profile; no signal does that by itself. After SIGKILL
- * the browser finds its pipe closed, and ends.
+ * Half a second after this signal comes one that cannot be caught: too short to ask a browser to close. Playwright kills it
+ * when the process exits, and removes its profile; no signal does that by itself. After SIGKILL the browser finds its pipe
+ * closed, and ends.
  */
 function endWithIt(signal: NodeJS.Signals): void {
   // `process.exit` is not to be had while tests run.

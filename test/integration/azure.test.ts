@@ -1,11 +1,12 @@
 /** Lakes on Azure, as commands and other readers see them; what a small vessel-day costs there, its requests counted on their way. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkCommand } from '../../src/cli/commands/check.ts';
 import { gcCommand } from '../../src/cli/commands/gc.ts';
+import { runCommand } from '../../src/cli/commands/run.ts';
 import { sqlCommand } from '../../src/cli/commands/sql.ts';
 import { verifyCommand } from '../../src/cli/commands/verify.ts';
 import type { Layout } from '../../src/core/model/index.ts';
-import { systemClock } from '../../src/core/model/index.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { ACCOUNT, type Azurite, azuriteForTests, KEY } from '../helpers/azurite.ts';
 import { clickHouseForTests } from '../helpers/clickhouse.ts';
 import { commandRun } from '../helpers/command-run.ts';
@@ -77,6 +78,26 @@ describe.skipIf(start === undefined)('on Azure', () => {
       const [[rows]] = (await clickHouse.rows(`SELECT count() FROM ${from}`)) as [[unknown]];
       expect(Number(rows)).toBeGreaterThan(0);
       await clickHouse[Symbol.asyncDispose]?.();
+    },
+  );
+
+  test.runIf(isLong).for(['plain', 'delta'] as const)(
+    'a night of 1,000 vessel-days is exact, and leaves nothing: %s',
+    async (layout) => {
+      const fleet = await startTestService({ vessels: 100, readingsPerDay: 1_000 });
+      onTestFinished(() => fleet.close());
+      const { lakeUrl, env } = await newLake(layout);
+      const jobs = { measurements: { ...FEW_SERIES, vessels: { discover: 'flat/*/*' } } };
+      const range = { from: DATE, to: addDays(DATE, 10) };
+      const ask = (command: Parameters<typeof commandRun>[1]) =>
+        commandRun({ service: fleet, lakeUrl, jobs, env: { ...env, LOG_LEVEL: 'silent' } }, command);
+      const how = { vessel: [], force: false, takeover: false, allowShrink: false };
+      const ran = await ask((context) => runCommand(context, [], { ...range, ...how }));
+      expect(ran.code, ran.stdout.slice(-2_000) + ran.stderr.slice(-2_000)).toBe(0);
+      const deep = await ask((context) => verifyCommand(context, [], { ...range, deep: true, json: true }));
+      expect([deep.code, JSON.parse(deep.stdout)]).toMatchObject([0, { vesselDays: 1_000, withFindings: 0 }]);
+      const gc = await ask((context) => gcCommand(context, { json: true, yes: true }));
+      expect([gc.code, JSON.parse(gc.stdout)]).toMatchObject([0, { items: [] }]);
     },
   );
 });

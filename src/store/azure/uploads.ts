@@ -151,7 +151,7 @@ export function createUploads(azure: AzureContainer): Uploads & Pick<ObjectStore
       if (!isOurs(await askHead(azure, upload.key), upload, parts)) return false;
       const found = await blocksOf(upload.key, 'committed');
       const names = (found?.committedBlocks ?? []).map(({ name }) => name);
-      // What an id says of the bytes, the store has checked by the id's own name only: these are the blocks that were sent.
+      // An id names the digest of what was sent under it, and the store has checked that this is what came.
       return names.length === parts.length && parts.every(({ tag }, at) => tag === names[at]);
     },
 
