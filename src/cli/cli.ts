@@ -44,11 +44,11 @@ export async function main(argv: readonly string[]): Promise<void> {
   };
   const code = await perform(context, argv, lost, own?.log);
   own?.flush();
-  // Both streams may be pipes: what was written must be out before the process ends.
+  // Both streams may be pipes: everything must be written before the process ends.
   await Promise.all(streams.map((stream) => new Promise((done) => stream.write('', done))));
-  // An error of a stream is told a moment after its write has ended.
+  // A stream emits its error shortly after its write has ended.
   await new Promise(setImmediate);
-  // The end waits for file system calls that hang: a signal must still end it.
+  // The end waits for file system calls that hang: a signal must still end the process.
   signals.release();
   process.exit(lost.code ?? code);
 }
@@ -58,7 +58,7 @@ function isLongRunning(argv: readonly string[]): boolean {
   return COMMANDS.some((row) => row.name === name && row.isLongRunning === true);
 }
 
-/** stderr as lines of JSON. What the process itself has to say does not wait for settings, which may be wrong. */
+/** stderr as lines of JSON. Messages of the process itself do not wait for the settings, which may be wrong. */
 function openOwnStderr() {
   const write = process.stderr.write.bind(process.stderr);
   const screen = { write: (text: string) => void write(text) };
@@ -67,7 +67,7 @@ function openOwnStderr() {
   return { log, screen, flush };
 }
 
-/** What ends the process is said at every level. */
+/** The error that ends the process is logged at every level. */
 function ownLevel(setting: string | undefined) {
   if (setting === 'silent') return 'error';
   return (['debug', 'info', 'warn', 'error'] as const).find((level) => level === setting) ?? 'info';
@@ -76,7 +76,7 @@ function ownLevel(setting: string | undefined) {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 type Signal = (typeof SIGNALS)[number];
 
-/** Take the signals from the system, and leave them to it again: there they end the process, also one that hangs. */
+/** Handle the signals, and later restore the system's handlers, which end even a process that hangs. */
 function catchSignals(listener: (signal: Signal) => void) {
   const release = () => {
     for (const signal of SIGNALS) process.off(signal, listener);
@@ -90,10 +90,10 @@ function catchSignals(listener: (signal: Signal) => void) {
   };
 }
 
-/** What waits in the threads for calls of the system: the end of the process would wait for it too. */
+/** System calls that wait in the thread pool: the end of the process would wait for them too. */
 const IN_THREADS = /^(FSReq|GetAddrInfo|GetNameInfo)/;
 
-/** End at once with 130 or 143, whatever hangs: by the signal itself where leaving in order might hang too. */
+/** End at once with 130 or 143, whatever hangs: by the signal itself if an orderly exit might hang too. */
 function endBy(signal: Signal, release: () => void): never {
   release();
   if (process.getActiveResourcesInfo().some((name) => IN_THREADS.test(name)))
@@ -102,7 +102,7 @@ function endBy(signal: Signal, release: () => void): never {
   process.exit(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
 }
 
-/** The exit code once nobody reads the output (`| head`), which ends the command quietly. A full disk is a failure instead. */
+/** The exit code after the reader of the output has closed it (`| head`), which ends the command quietly. A full disk is a failure. */
 function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void): { code?: number } {
   const lost: { code?: number } = {};
   for (const stream of streams) {
@@ -117,7 +117,7 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
   return lost;
 }
 
-/** Its exit code. `log` takes what is said of errors where stderr is lines of JSON. */
+/** Runs the command; returns its exit code. `log` gets the errors if stderr is lines of JSON. */
 export async function perform(
   context: CommandContext,
   argv: readonly string[],
@@ -145,7 +145,7 @@ export async function perform(
     return code;
   } catch (thrown) {
     if (lost.code !== undefined) return lost.code;
-    // What went wrong first counts, whatever closing has met after it.
+    // The first error counts, even if closing fails after it.
     const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
     report(error, log, context.stderr);
     return exitCodeOf(error);
@@ -179,14 +179,14 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/** The context with what a file of settings adds to the environment, and a word on what is wrong with that. */
+/** The context with the environment from a file of settings, and a warning if that is wrong. */
 function withSettings(
   context: CommandContext,
   path: string | false | undefined,
   row: CommandRow,
   log: Log | undefined,
 ): CommandContext {
-  // Nothing is said in the middle of somebody's typing.
+  // Completion must not print messages while somebody types.
   if (row.hidden === true) return context;
   const { env, envFile } = withEnvFile(context.env, path);
   // The libraries of store and traces read these by themselves; nothing else of a file becomes known to the whole process.

@@ -1,17 +1,17 @@
-/** The command line that commander reads, by the table of commands; these are loaded when they are used. */
+/** Builds the parser (commander) from the table of commands; commands are loaded when they are used. */
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { readVersion } from '../core/version.ts';
 import { ENV_FILE } from '../runtime/config/env-file.ts';
 import type { ArgumentRow, CommandContext, CommandRow, OptionRow } from './commands/context.ts';
 
 interface CommandLine {
-  /** Where help and what is wrong with the line are written, and how headings are painted. */
+  /** Where help and errors of the line are written, and how headings are coloured. */
   readonly screens: {
     stdout(text: string): void;
     stderr(text: string): void;
     bold(text: string): string;
   };
-  /** What a command is given; `envFile` as --env-file says it, false: none. */
+  /** The context of a command; `envFile` is the value of --env-file, false: none. */
   contextOf(row: CommandRow, envFile: string | false | undefined): CommandContext;
   done(code: number): void;
 }
@@ -55,7 +55,7 @@ function addCommand(parent: Command, row: CommandRow, perform: Perform): void {
   for (const option of options ?? []) command.addOption(optionOf(option));
   for (const subcommand of subcommands) addCommand(command, subcommand, perform);
   if (subcommands.length > 0) {
-    // What stands after a subcommand is its own.
+    // Arguments after a subcommand belong to it.
     const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
     const takes = (row.arguments ?? []).map(([argument]) => ` ${argument}`).join('');
     command.enablePositionalOptions().usage(`[options]${takes}\n       vessel-export ${name} ${names}`);

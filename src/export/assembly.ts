@@ -1,15 +1,15 @@
 /**
  * The stages between the service and the open upload: decoded rows → sealed row groups → parts → checkpoints.
  * Memory: the builder (one row group being filled, one being encoded), at most two encoded row groups, and the
- * pending part. One row group is filled while another is encoded and a third uploaded; whoever is faster waits for
- * the next stage: backpressure.
+ * pending part. One row group is filled while another is encoded and a third uploaded; a faster stage waits for the
+ * next one (backpressure).
  */
 import type { DayCounts, EncodedRowGroup, Micros, TimeRange } from '../core/model/index.ts';
 import type { RowGroupBuilder } from '../parquet/write/index.ts';
 import type { DayAttempt } from './day-attempt.ts';
 
 export interface StagesOptions extends DayAttempt {
-  /** What the source counts of the day; undefined where it is not asked. */
+  /** The source's counts of the day; undefined if they are not requested. */
   readonly sourceCounts: DayCounts | undefined;
   readonly onRows: (rows: number) => void;
   /** Called after a part was uploaded: everything before `cursorMicros` is in the parts. */
@@ -18,7 +18,7 @@ export interface StagesOptions extends DayAttempt {
 
 export interface FetchOptions<Batch> extends StagesOptions {
   readonly builder: RowGroupBuilder<Batch>;
-  /** Seal every row group that is complete. Call after appending. */
+  /** Close every complete row group. Call it after appending. */
   readonly sealReady: () => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function openStages<Batch>(
   let encoding: Promise<void> = Promise.resolve();
   /** Resolves when the newest row group is stored, and with it every earlier one. */
   let storing: Promise<void> = Promise.resolve();
-  /** The same of the row group before the newest. */
+  /** The same for the row group before the newest. */
   let storingBefore: Promise<void> = Promise.resolve();
 
   /** Row groups are stored in order: counts, values and cursor of a checkpoint are those of its parts. */
@@ -53,7 +53,7 @@ export function openStages<Batch>(
     const sealed = builder.seal(rows);
     encoding = sealed.then(() => {});
     storing = store(sealed, storingBefore);
-    // Reported by a later await; without this an early failure would count as unhandled.
+    // A later await reports it; without this an early failure would count as unhandled.
     for (const promise of [encoding, storing]) promise.catch(() => {});
   }
 
@@ -62,14 +62,14 @@ export function openStages<Batch>(
   }
 
   return {
-    /** Fetch time slices in order, and seal and upload what they hold. */
+    /** Fetch time slices in order, and encode and upload them. */
     async fetch(slices: readonly TimeRange[]): Promise<void> {
       await fetchSlices({ ...options, builder, sealReady }, slices);
       await sealReady();
       if (builder.rows > 0) await seal(builder.rows);
       await storing;
     },
-    /** Give the memory back. Waits for uploads: nothing may reach the store once the claim has gone, or another attempt begun. */
+    /** Free the memory. It waits for uploads: nothing may reach the store after the claim is gone, or another attempt has begun. */
     async close(): Promise<void> {
       await Promise.allSettled([encoding, storing]);
       await builder.close();

@@ -28,11 +28,11 @@ export async function attemptDay(start: AttemptStart): Promise<SealedDay> {
       });
       return counted;
     });
-    // Until here nothing was uploaded that is not in a checkpoint.
+    // Up to here everything that was uploaded is in a checkpoint.
     try {
       return await finishAttempt(attempt, guard, source, resume?.checkpoint.cursorMicros);
     } catch (error) {
-      // What no claim names nobody goes on with. The first error is the one to report.
+      // No attempt continues an upload that is in no claim. The first error is the one to report.
       if (!claim.hasProgress) await attempt.parts.abort().catch(() => {});
       throw error;
     }
@@ -41,7 +41,7 @@ export async function attemptDay(start: AttemptStart): Promise<SealedDay> {
   }
 }
 
-/** What the source counts of the day, and the guard that it has passed. */
+/** The source's counts of the day, after the never-shrink guard. */
 async function countDay(start: AttemptStart) {
   const { ports, task, answers } = start;
   const attempt = await beginAttempt(start);
@@ -75,7 +75,7 @@ async function finishAttempt(
   });
 }
 
-/** Step 7, and the last look whether the day may be published at all. */
+/** Step 7, and the last check whether the day may be published. */
 async function verifyDay(
   attempt: DayAttempt,
   guard: ShrinkGuard,
@@ -83,7 +83,7 @@ async function verifyDay(
 ): Promise<SourceCounts | undefined> {
   const { ports, task, counts } = attempt;
   const proven = await verifyCounts(attempt, counts, source);
-  // Measurements have been asked for over the whole day; for statistics only counts have.
+  // For measurements the whole day was requested; for statistics only counts were.
   if (proven?.counts.total() === 0 && task.job.dataset === 'statistics')
     await confirmEmpty(attempt.context, attempt.series);
   guard(counts, proven);
@@ -121,7 +121,7 @@ async function fetchAll(
   }
 }
 
-/** Rows that there will be: of statistics the source counts something else. */
+/** Expected rows: for statistics the source counts something else. */
 function rowsKnownOf({ task }: DayAttempt, source: SourceCounts | undefined): number | undefined {
   return task.job.dataset === 'measurements' ? source?.counts.total() : undefined;
 }

@@ -1,4 +1,4 @@
-/** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
+/** The state of one attempt at a vessel-day: inputs, progress, and costs. */
 import { DayCounts, dayRange, type Tally } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
@@ -14,7 +14,7 @@ export interface AttemptStart extends ClaimedDay {
 
 export type DayAttempt = Awaited<ReturnType<typeof beginAttempt>>;
 
-/** Begin anew, or with what `resume` has. Throws what the source does, and RefusedError for what is not there. */
+/** Begin anew, or from what `resume` has. Throws what the source throws, and RefusedError if something is missing. */
 export async function beginAttempt(start: AttemptStart) {
   const { ports, task, claim, previous, resume, answers } = start;
   const { context } = answers;
@@ -27,17 +27,17 @@ export async function beginAttempt(start: AttemptStart) {
   return {
     ...{ ports, task, claim, previous, context, series, startedAt, ...judged },
     parts: createPartUpload({ ...ports, day: task.day, layout, ...(resume && { resume }) }),
-    /** Readings that the parts and sealed row groups hold, and what their values come to. */
+    /** Counts of the readings in parts and closed row groups, and digests of their values. */
     counts: DayCounts.fromJson(fromMicros, checkpoint?.counts ?? {}, series.idOf.size),
     values: SeriesValues.fromJson(checkpoint?.values ?? {}),
-    /** Time slices fetched, and rows outside of them that came with them. */
+    /** Fetched time slices, and rows outside of them in the answers. */
     tally: { slices: 0, clippedRows: 0 },
-    /** Of the attempts that this one goes on from. */
+    /** Costs of the attempts that this one continues. */
     before: checkpoint?.tally,
   };
 }
 
-/** Requests and time slices of this attempt and of those that it goes on from. */
+/** Requests and time slices of this attempt and of those that it continues. */
 export function tallyOf({ before, tally, context, startedAt }: DayAttempt): Tally {
   return {
     startedAt,

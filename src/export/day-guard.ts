@@ -1,4 +1,4 @@
-/** May what is counted take the place of what is published? */
+/** The never-shrink guard: decides whether new counts may replace the published day. */
 import { RefusedError } from '../core/errors.ts';
 import { type DayCounts, formatVesselDay } from '../core/model/index.ts';
 import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../core/proof/day-totals.ts';
@@ -15,11 +15,11 @@ import type { SourceCounts } from './source-answers.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
 
-/** Refuses counts that are less than the published day's, by series where its detail is at hand. */
+/** Refuses counts below the published day's, by series if its detail is available. */
 export async function openShrinkGuard(asked: AskedDay): Promise<ShrinkGuard> {
   const { ports, task, claim, previous, series } = asked;
   if (task.allowShrink) return () => {};
-  // Where somebody has removed the receipt, the detail that is left beside the object says what the day has.
+  // If somebody has removed the receipt, the remaining detail has the counts of the object.
   const isUnnamed = previous === undefined && (await unnamedObject(ports.store, claim)) !== undefined;
   const unnamed = isUnnamed ? await readUnnamedDetail(ports.store, claim.day) : undefined;
   const detail = previous ? await claim.readDetail(previous) : unnamed;
@@ -38,12 +38,12 @@ export async function openShrinkGuard(asked: AskedDay): Promise<ShrinkGuard> {
     });
 }
 
-/** The object of a day without a receipt, where there is one. */
+/** The object of a day without a receipt, if there is one. */
 async function unnamedObject(store: ObjectStore, claim: Claim): Promise<string | undefined> {
   const { day, objectVersion, replacedFiles, table } = claim;
   if (table !== undefined) return replacedFiles[0]?.key;
   const key = objectKey(day);
-  // Unknown where completing cannot be conditional: else whoever finds one there begins anew, and knows it.
+  // It is unknown if completing cannot be conditional; otherwise an attempt that finds an object starts again, and has its version.
   const isThere = objectVersion === undefined ? await store.head(key) : objectVersion !== null;
   return isThere ? key : undefined;
 }
@@ -73,7 +73,7 @@ export async function guardSnapshot(asked: AskedDay): Promise<void> {
   });
 }
 
-/** Without a receipt nobody knows of another `select`. */
+/** Without a receipt the earlier `select` is unknown. */
 async function selectChange(
   { ports, task, context, previous, series: { idOf } }: AskedDay,
   { names, select }: SelectedBefore,

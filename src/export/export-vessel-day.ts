@@ -68,7 +68,7 @@ async function claimDay(
   const { claim, inheritance } = await ports.tracing
     .span('claim', {}, () => takeClaim({ ...ports, table }, day, { ...task, onClaimed, onAlone }))
     .catch(async (error: unknown) => {
-      // A receipt or a claim that cannot be read: nobody can own the day, and it says why.
+      // A receipt or a claim cannot be read: no attempt can own the day, and a note says why.
       if (error instanceof DataError)
         await noteOf(ports, day, error)
           .then((note) => writeNote(ports.store, note))
@@ -92,10 +92,10 @@ async function claimDay(
   }
 }
 
-/** Is there nothing to do but to leave the published day alone? */
+/** Whether the published day must stay as it is. */
 function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
   const { job, settingsHash, force, compared } = task;
-  // A day that was published since it was compared is not what was to be replaced.
+  // A day that was published after the comparison must not be replaced.
   const isForced = force && (compared === undefined || compared.epoch === receipt?.epoch);
   return receipt !== undefined && !isForced && isAsAsked(job, settingsHash, receipt);
 }
@@ -110,15 +110,15 @@ interface OwnDay extends Omit<ClaimedDay, 'previous'> {
 async function finishDay(claimed: OwnDay): Promise<ExportOutcome> {
   const { ports, task, claim, inheritance } = claimed;
   const { predecessor, sealedBefore } = inheritance;
-  // Forced means asked again, and other settings mean other content: a draft of before is not published any more.
+  // With `--force` or other settings the content is requested again: an earlier draft is not published any more.
   const sealed = predecessor === sealedBefore && !task.force ? predecessor?.sealed : undefined;
   const draft = sealed && isProven(task.job, sealed.draft.proof) ? sealed : undefined;
-  // What a predecessor has published without saying so is said now.
+  // Write the receipt of what a predecessor has published.
   const acknowledged =
     sealedBefore && !draft ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const previous = acknowledged ?? inheritance.receipt;
   if (isDone(task, previous)) {
-    // The receipt can be read: if the day has failed since it could not, that is over.
+    // The receipt can be read: a failure because it could not is over.
     await removeNote(ports.store, claim.day, (note) => isOvertaken(note, { finishedAt: '' }));
     await claim.finish(previous);
     return { status: 'done', receipt: previous };
@@ -131,7 +131,7 @@ async function finishDay(claimed: OwnDay): Promise<ExportOutcome> {
     : await exportReadings(claimed, previous);
 }
 
-/** Steps 9 and 10 of a day that a predecessor sealed; undefined when its upload is lost. */
+/** Steps 9 and 10 of a day that a predecessor sealed; undefined if its upload is lost. */
 async function publishDraft({ ports, task, claim }: OwnDay, sealed: SealedDay): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
@@ -143,7 +143,7 @@ async function publishDraft({ ports, task, claim }: OwnDay, sealed: SealedDay): 
   }
 }
 
-/** A snapshot; once more where the object turns out to be another than was thought. */
+/** A snapshot; repeated once if the object turns out to be another one than expected. */
 async function exportSnapshot(
   { ports, task, claim, signal }: OwnDay,
   previous: Receipt | undefined,
@@ -156,7 +156,7 @@ async function exportSnapshot(
   }
 }
 
-/** From a predecessor's checkpoint where that may be, else from a clean start; once more from one where that can help. */
+/** From a predecessor's checkpoint if possible, otherwise from a clean start; repeated once with a clean start if that can help. */
 async function exportReadings(
   { ports, task, claim, inheritance, prefetch, signal }: OwnDay,
   found: Receipt | undefined,
@@ -185,14 +185,14 @@ async function exportReadings(
   }
 }
 
-/** A clean start, with the source asked again, may cure these. */
+/** A clean start, with new requests to the source, may fix these. */
 const CURED_BY_CLEAN_START = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
 
 async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Promise<void> {
   if (error instanceof FencedError) return claim.abandon();
   try {
     const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
-    // Before the claim goes: then it is older than whatever another attempt publishes.
+    // Before the claim is removed: then the note is older than anything that another attempt publishes.
     const note = isFailure ? await noteOf(ports, claim.day, error) : undefined;
     const useless = (error instanceof DataError && !mayPass(error)) || error instanceof RefusedError;
     if (claim.hasProgress && (!useless || error instanceof CommitUnknownError)) await claim.handBack();

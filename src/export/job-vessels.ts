@@ -1,4 +1,4 @@
-/** Whose days a job exports: as listed or discovered, and those that the ledger knows: none is forgotten. */
+/** The vessels of a job: listed or discovered ones, and those that the ledger has, so that none is lost. */
 
 import { addDays, type Job, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
@@ -8,17 +8,17 @@ import type { VesselTrouble } from './events.ts';
 import type { ExportPorts } from './ports.ts';
 
 export interface JobVessels {
-  /** Sorted where they were discovered. */
+  /** Sorted if they were discovered. */
   readonly vessels: readonly string[];
-  /** Those of them that discovery left out. */
+  /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
   readonly troubles: readonly VesselTrouble[];
 }
 
-/** Troubles that are logged one by one; the rest is counted. */
+/** Maximum of troubles that are logged one by one; the rest is counted. */
 const SAID_AT_MOST = 20;
 
-/** The vessels `asked` for, else the job's own for days up to `to`. Throws RetriableError `no-vessels`. */
+/** The given vessels, by default the job's own for days up to `to`. Throws RetriableError `no-vessels`. */
 export async function findVessels(
   ports: Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>,
   job: Job,

@@ -1,4 +1,4 @@
-/** Metadata, a row a series. The service keeps no history: a snapshot is written when it differs from the last, and only on its day. */
+/** Metadata, one row per series. The service keeps no history: a snapshot is written if it differs from the last one, and only on its day. */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
 import { noteKey } from '../lake/keys.ts';
@@ -37,7 +37,7 @@ export async function takeSnapshot(claimed: ClaimedDay, signal: AbortSignal): Pr
   await stepDone(ports, task, 'fetched');
   if (!task.force && equalsSnapshot(task, group.body, footer)) {
     await markSnapshot(ports.store, day, task.captures ?? []);
-    // It was taken: whatever has failed or waited before is over.
+    // It was taken: earlier failures and waits are over.
     await ports.store.remove(noteKey(day));
     await claim.finish();
     return { status: 'unchanged' };
@@ -81,10 +81,10 @@ function equalsSnapshot(
   return others.length === 0 && part?.sha256 === whole;
 }
 
-/** What today's snapshot of a vessel is compared with, and the days on which it was taken before. */
+/** The snapshot that today's is compared with, and the days on which snapshots were taken. */
 export type SnapshotsBefore = (vessel: string) => Pick<ExportTask, 'lastSnapshot' | 'captures'>;
 
-/** The newest is the newest whose receipt can be read. Throws what the store throws. */
+/** The newest snapshot with a readable receipt. Throws what the store throws. */
 export async function snapshotsBefore(
   { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
   job: Job,

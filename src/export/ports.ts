@@ -29,10 +29,10 @@ export interface ExportPorts {
   readonly layout: LakeLayout;
   readonly tables: LakeTables;
   readonly lastPublished: LastPublished;
-  /** Absent: nothing is left for the ledger's index. */
+  /** Absent: no pieces are written for the ledger's index. */
   readonly journal?: IndexJournal;
   readonly client: QueryClient;
-  /** What the client asks, for receipts. */
+  /** The base URL that the client requests, for receipts. */
   readonly sourceUrl: string;
   readonly encoder: Encoder;
   readonly clock: Clock;
@@ -44,12 +44,12 @@ export interface ExportPorts {
   /** Version of vessel-export, for receipts. */
   readonly version: string;
   readonly sizes: FormatSizes;
-  /** Readings a time slice aims at. */
+  /** Target number of readings per time slice. */
   readonly sliceTargetRows: number;
-  /** What vessel-days tell each other of the length of slices. */
+  /** Lengths of slices that vessel-days share. */
   readonly sliceLengths: SliceLengths;
   readonly tracing: Tracing;
-  /** Told of every vessel-day of this process, besides who asked for it. */
+  /** Listener for every vessel-day of this process, besides that of the caller. */
   readonly onVesselDay?: OnExportEvent;
   /** Only for tests: called after each step of the crash table by its name, to stop the process there. */
   readonly onStep: OnStep;
@@ -63,7 +63,7 @@ export interface ExportTask {
   readonly force: boolean;
   /** With `force`: only while the published day is still the one that was compared. */
   readonly compared?: ComparedDay;
-  /** Publish even where a series would lose readings. */
+  /** Publish even if a series would lose readings. */
   readonly allowShrink: boolean;
   /** Take the vessel-day from a live owner. */
   readonly takeover: boolean;
@@ -71,11 +71,11 @@ export interface ExportTask {
   readonly unlisted?: boolean;
   /** Metadata: the receipt of the vessel's last snapshot before this day. */
   readonly lastSnapshot?: Receipt;
-  /** Metadata: the days on which the vessel's snapshots were taken, as far as they are marked. */
+  /** Metadata: the days with a mark of the vessel's snapshots. */
   readonly captures?: readonly string[];
-  /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
+  /** Why the day must not be attempted: thrown, with a note, unless the day turns out to be done or sealed. */
   readonly giveUp?: VesselExportError;
-  /** Why it is exported, such as `nightly`; left out: `run`. */
+  /** Why it is exported, such as `nightly`; default: `run`. */
   readonly origin?: string;
   readonly onEvent?: OnExportEvent;
 }
@@ -84,17 +84,17 @@ export interface ClaimedDay {
   readonly ports: ExportPorts;
   readonly task: ExportTask;
   readonly claim: Claim;
-  /** The receipt that the day has, which is to be replaced. */
+  /** The present receipt of the day, which will be replaced. */
   readonly previous: Receipt | undefined;
 }
 
-/** The same, and what its expressions mean at the source. */
+/** The same, with the series that its expressions select at the source. */
 export interface AskedDay extends ClaimedDay {
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
 }
 
-/** A step is done: tests may stop the process there, and listeners are told. */
+/** Reports a finished step: tests may stop the process there, and listeners get an event. */
 export async function stepDone(
   { onStep }: Pick<ExportPorts, 'onStep'>,
   { day, onEvent }: Pick<ExportTask, 'day' | 'onEvent'>,
@@ -104,7 +104,7 @@ export async function stepDone(
   onEvent?.({ kind: 'day-step', day, step });
 }
 
-/** `published`: a receipt was written now. `done`: somebody else had done it. `unchanged`: a snapshot equals the last one. */
+/** `published`: a receipt was written now. `done`: it was published before. `unchanged`: a snapshot equals the last one. */
 export type ExportOutcome =
   | { readonly status: 'published'; readonly receipt: Receipt; readonly resumed: boolean }
   | { readonly status: 'done'; readonly receipt: Receipt }

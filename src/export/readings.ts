@@ -19,9 +19,9 @@ import type { RetryScope } from '../source/fetch/retry.ts';
 import { askInSlices } from '../source/slices.ts';
 import { type FetchOptions, openStages, type StagesOptions } from './assembly.ts';
 
-/** A body in Parquet ends with what it holds, so it is held whole; a million readings take 5 to 15 MB of it. */
+/** A body in Parquet ends with its footer, so it is kept whole in memory; a million readings take 5 to 15 MB. */
 const MAX_PARQUET_BYTES = 32 * 1024 * 1024;
-/** What a body in Parquet may hold beside twice the readings that were counted: some may have come since. */
+/** Rows that a body in Parquet may have beyond twice the counted readings: some may have arrived since. */
 const UNCOUNTED_ROWS = 250_000;
 
 interface ReadingsOptions extends FetchOptions<ColumnBatch> {
@@ -33,14 +33,14 @@ export function openReadings(options: StagesOptions) {
   const dictionary = createSeriesDictionary();
   const idOf = (id: string) => series.idOf.get(id) ?? null;
   const builder = createMeasurementRowGroups({ ...ports.sizes, dictionary, idOf, encoder: ports.encoder });
-  // The step from one timestamp to the next that the transport can tell apart.
+  // The smallest step between timestamps that the transport can represent.
   const stepMicros = context.job.transport === 'parquet' ? MICROS_PER_MILLI : 1;
   return openStages(options, builder, stepMicros, (fetching, slices) =>
     fetchReadings({ ...fetching, dictionary }, slices),
   );
 }
 
-/** Fetch time slices in order; one that does not come is fetched in halves, down to 1 s. */
+/** Fetch time slices in order; one that fails is fetched in halves, down to 1 s. */
 function fetchReadings(options: ReadingsOptions, slices: readonly TimeRange[]): Promise<void> {
   return askInSlices(options.context, slices, {
     family: 'measurements',
@@ -51,7 +51,7 @@ function fetchReadings(options: ReadingsOptions, slices: readonly TimeRange[]): 
   });
 }
 
-/** `cursor`: every reading of the slice before it has been taken; moves when an answer breaks off. */
+/** `cursor`: every reading of the slice before it was taken; it moves when an answer breaks off. */
 async function fetchReadingsSlice(
   options: ReadingsOptions,
   slice: TimeRange,
@@ -78,7 +78,7 @@ async function fetchReadingsSlice(
         else await readText(options, response, sink);
       } catch (error) {
         if (error instanceof OwnTrouble) throw error;
-        // Rows before the last timestamp seen are complete; that timestamp's own may not be.
+        // Rows before the last timestamp are complete; those of the last timestamp may not be.
         const keepTo = Math.max(range.fromMicros, sink.lastMicros);
         options.onRows(-options.builder.dropFrom(keepTo));
         progressed = keepTo > range.fromMicros;
@@ -93,7 +93,7 @@ async function fetchReadingsSlice(
   });
 }
 
-/** Carries an error of the lake or the encoder past the client, which would ask the service again. */
+/** Passes an error of the lake or the encoder through the client, which would otherwise retry the request. */
 class OwnTrouble extends Error {}
 
 async function sealReady(options: ReadingsOptions): Promise<void> {
@@ -150,7 +150,7 @@ async function readParquet(
   await decodeParquetReadings(body, options.dictionary, onBatch, maxRows === undefined ? {} : { maxRows });
 }
 
-/** Rows that an answer in Parquet may claim for a range; undefined where nothing was counted. */
+/** Maximum of rows in a Parquet answer for a range; undefined without counts. */
 function maxRowsOf({ sourceCounts, context }: ReadingsOptions, range: TimeRange): number | undefined {
   if (sourceCounts === undefined) return undefined;
   const { fromMicros } = dayRange(context.day.date);

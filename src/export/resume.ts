@@ -1,4 +1,4 @@
-/** May an attempt go on where its predecessor stopped? */
+/** Decides whether an attempt may continue where its predecessor stopped. */
 import { DataError, HttpStatusError, stopsAll } from '../core/errors.ts';
 import type { Checkpoint, OpenCheckpoint } from '../core/model/index.ts';
 import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../core/model/index.ts';
@@ -19,9 +19,9 @@ export interface ResumePoint {
 }
 
 /**
- * Adopt a predecessor's upload if the source still says the same of the time before its cursor: the same
- * series, counts, times and values. Otherwise undefined: the day starts clean, so that it is never a mixture of two
- * states of the source. Without statistics (`verify: off`) that cannot be known, so it starts clean too.
+ * Adopt a predecessor's upload if the source has not changed for the time before its cursor: the same series, counts, times
+ * and values. Otherwise undefined: the day starts clean, so that it is never a mixture of two states of the source. Without
+ * statistics (`verify: off`) that cannot be known, so it starts clean too.
  */
 export async function findResumePoint(
   { ports, task, claim }: Omit<ClaimedDay, 'previous'>,
@@ -44,7 +44,7 @@ export async function findResumePoint(
   return { checkpoint: adopted, upload };
 }
 
-/** Why a checkpoint may not be what the source has now; undefined when it is. */
+/** Why a checkpoint may differ from what the source has now; undefined if it does not. */
 async function whyOutdated(
   ports: ExportPorts,
   task: ExportTask,
@@ -63,7 +63,7 @@ async function whyOutdated(
   return whatChanged(context, series, checkpoint);
 }
 
-/** What the source says otherwise of the time before the cursor: counts, times and values. */
+/** Differences of the source for the time before the cursor: counts, times and values. */
 async function whatChanged(
   context: SourceContext,
   series: ResolvedSeries,

@@ -48,7 +48,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
   };
 }
 
-/** Steps 9 and 10, traced, and their steps told. `isInherited`: a predecessor has sealed it. */
+/** Steps 9 and 10, with a span and events. `isInherited`: a predecessor has sealed it. */
 export function publishDay(
   { ports, task, claim }: Omit<ClaimedDay, 'previous'>,
   sealed: SealedDay,
@@ -62,7 +62,7 @@ export function publishDay(
 type Destination = Pick<SealedDay, 'upload' | 'parts' | 'table'>;
 
 interface Finished extends Destination {
-  /** What an unchanged day keeps of its previous receipt. */
+  /** Members that an unchanged day keeps from its previous receipt. */
   readonly kept?: Pick<Receipt, 'object' | 'table'>;
 }
 
@@ -72,12 +72,12 @@ interface FinishOptions {
   readonly previous: Receipt | undefined;
   /** Undefined: the day has no rows. */
   readonly footer: Uint8Array | undefined;
-  /** The end of a file without rows, which a plain lake puts in the place of one with rows. */
+  /** The footer of a file without rows, which in a plain lake replaces one with rows. */
   readonly emptyFooter: () => Uint8Array;
   readonly signal: AbortSignal;
 }
 
-/** Upload what is pending. In a delta lake a day without rows has no file, and one that has not changed no new one. */
+/** Upload the rest. In a delta lake a day without rows has no file, and an unchanged day no new one. */
 export async function finishUpload(ports: ExportPorts, options: FinishOptions): Promise<Finished> {
   const { claim, parts, footer, emptyFooter } = options;
   if (claim.table !== undefined) return await finishTableFile(ports, options, claim.table.version);
@@ -104,7 +104,7 @@ async function finishTableFile(ports: ExportPorts, options: FinishOptions, since
   return { upload, parts: [...parts.parts], table: { remove, add, since } };
 }
 
-/** The same bytes are in the table, under the name that the receipt has; and they are, for a receipt vouches for them. */
+/** Whether table and store have the same bytes under the key in the receipt. They are read back, because the new receipt vouches for them. */
 async function isUnchanged(
   { store }: ExportPorts,
   { claim, parts: { parts }, signal }: FinishOptions,
@@ -134,7 +134,7 @@ interface DraftFacts extends Pick<Receipt, 'rows' | 'proof' | 'source'> {
   readonly tally: Tally;
 }
 
-/** The receipt that a sealed day will have, but for who finishes it and when. */
+/** The receipt of a sealed day, without who finishes it and when. */
 export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftFacts): ReceiptDraft {
   const { day, job, settingsHash } = task;
   const { rows, proof, series, source, remark, warnings = [], counts, kept, detailSha256 } = facts;

@@ -1,6 +1,6 @@
 /**
- * The series of a vessel-day, held against the vessel's last published day. Fewer than there: credentials may have been
- * narrowed, an answer short, sensors gone. The vessel-day waits, and is published with a warning if it is still so.
+ * Compares the series of a vessel-day with the vessel's last published day. If there are fewer, credentials may have been
+ * narrowed, an answer cut, or sensors removed. The vessel-day waits, and is then published with a warning.
  */
 import { hash } from 'node:crypto';
 import { cleanForeignText, NotYetError, RetriableError, shortName } from '../core/errors.ts';
@@ -26,21 +26,21 @@ import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { AskedDay, ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
-/** What the receipt has to say of its series. Throws RetriableError `no-series`, and NotYetError `fewer-series`. */
+/** The warnings of the receipt about its series. Throws RetriableError `no-series`, and NotYetError `fewer-series`. */
 export async function judgeSeries(asked: AskedDay) {
   await guardOptional(asked);
   return { remark: await warnOfFewerSeries(asked), warnings: await warnOfOthers(asked) };
 }
 
-/** Throws RetriableError `no-series` where an optional expression matches none now and had some when last published. */
+/** Throws RetriableError `no-series` if an optional expression matches none now but did when last published. */
 async function guardOptional(asked: AskedDay): Promise<void> {
   const { task } = asked;
   const { unmatched } = asked.series;
   if (unmatched.length === 0 || task.allowShrink) return;
   const last = await lastReceipt(asked);
-  // Of another `select` the series are compared, which expressions they came by is not known.
+  // With another `select` only series are compared: the expressions that matched them are not known.
   if (last === undefined || !hasSameSelect(task, last)) return;
-  // Receipts of older versions do not say which expressions matched.
+  // Receipts of older versions do not have the expressions that matched.
   const { selectHash, unmatchedExpressions = [] } = last;
   const hadSeries = (expression: string) =>
     !unmatchedExpressions.includes(task.job.select.indexOf(expression));
@@ -67,19 +67,19 @@ async function warnOfOthers(asked: AskedDay): Promise<SeriesWarning[]> {
   return [{ ...warning, since }];
 }
 
-/** Names in a warning. */
+/** Maximum of names in a warning. */
 const NAMED = 3;
-/** Of a name in a warning: receipts stay small. */
+/** Maximum length of a name in a warning: receipts stay small. */
 const NAME_CHARS = 100;
 
-/** Was the receipt made with the task's `select`? An older one says so only together with all other settings. */
+/** Whether the receipt was made with the task's `select`. An older one shows it only together with all other settings. */
 export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receipt): boolean {
   return receipt.selectHash === undefined
     ? receipt.settingsHash === settingsHash
     : receipt.selectHash === selectHash(job);
 }
 
-/** What the receipt has to say of fewer series. Throws NotYetError `fewer-series` while the day waits. */
+/** The warning of the receipt about fewer series. Throws NotYetError `fewer-series` while the day waits. */
 async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | undefined> {
   const { ports, task } = asked;
   const { idOf } = asked.series;
@@ -96,7 +96,7 @@ async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | 
   if (idOf.size >= comparedWith.series) return undefined;
   const acceptance = await readAcceptance(ports.store, task.day.job, task.day.vessel);
   if (isAccepted(acceptance, comparedWith, idOf.size)) return undefined;
-  // As few as the last day has: that one has waited.
+  // The last day has as few, and has waited already.
   if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
   const remark: FewerSeriesWarning = {
     kind: 'fewer-series',
@@ -109,7 +109,7 @@ async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | 
   return remark;
 }
 
-/** The vessel's published day to compare with: of the same `select`, where there is one. Throws `damaged-log`. */
+/** The vessel's published day to compare with: one with the same `select`, if there is one. Throws `damaged-log`. */
 async function lastReceipt({ ports, task, previous }: ClaimedDay): Promise<Receipt | undefined> {
   const { lastPublished, tables } = ports;
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
@@ -122,7 +122,7 @@ async function lastReceipt({ ports, task, previous }: ClaimedDay): Promise<Recei
   return last;
 }
 
-/** `select` has changed since: what it does not mean any more is no loss; whatever else it does not yield is. */
+/** `select` has changed since: series that it no longer contains are no loss; other missing ones are. */
 async function lostAcross({ ports, task: { day, job }, context, series: { idOf } }: AskedDay, last: Receipt) {
   const { store, log } = ports;
   const compared = await comparedReceipt(store, last);
@@ -161,7 +161,7 @@ async function findMissing(
   last: Receipt,
   { series, selectHash: across }: ComparedSeries,
 ) {
-  // What another `select` meant is counted already: only what is lost besides is looked for.
+  // Series that left `select` are counted already: only further losses count.
   const compared = across === undefined ? await comparedReceipt(store, last) : last;
   const before = await readSelectedSeries(store, compared);
   const lost = [...(before?.names ?? [])].filter(([id]) => !idOf.has(id)).map(([id, name]) => name ?? id);
@@ -174,12 +174,12 @@ function firstOf(names: readonly string[]): string[] {
   return first.map((name) => cleanForeignText(name, [], NAME_CHARS));
 }
 
-/** Returns once the day has waited long enough; else throws NotYetError. */
+/** Returns if the day has waited long enough; otherwise throws NotYetError. */
 async function waitForSeries({ ports, task, series }: AskedDay, remark: FewerSeriesWarning): Promise<void> {
   const { day, job } = task;
   const selectedSeries = series.idOf.size;
   const nowMs = ports.clock.nowMs();
-  // A snapshot is of today, whenever the wait began.
+  // A snapshot is always of today, whenever the wait began.
   const dates = job.dataset === 'metadata' ? [day.date, addDays(day.date, -1)] : [day.date];
   let firstSeenMs = nowMs;
   for (const date of dates) {
@@ -206,12 +206,12 @@ async function waitForSeries({ ports, task, series }: AskedDay, remark: FewerSer
   throw new NotYetError('fewer-series', text, nextMs - nowMs, waiting);
 }
 
-/** How many series were selected; of a receipt that does not say, those that had readings. */
+/** How many series were selected; for older receipts, those that had readings. */
 function selectedCount({ selectedSeries, series }: Receipt): number {
   return selectedSeries ?? series;
 }
 
-/** The series that were selected and by which `select`, as far as is known; undefined where that cannot be read. */
+/** The selected series and the `select`, as far as they are known; undefined if they cannot be read. */
 export async function readSelectedSeries(
   store: ObjectStore,
   receipt: Pick<Receipt, 'dataset' | 'detail'> & { readonly object: { readonly key: string } | null },
@@ -223,7 +223,7 @@ export async function readSelectedSeries(
     try {
       return { names: readSeriesNames(object.bytes) };
     } catch {
-      // Whatever is wrong with it: the snapshot cannot be compared with.
+      // A damaged snapshot cannot be compared with.
       return undefined;
     }
   }

@@ -1,8 +1,8 @@
 /**
- * What the source says of a vessel-day: its clock, the day's series, and its counts, asked before the readings are fetched
- * and compared after. Series and counts are prefetched while the day is being claimed: an answer takes longer than a request
- * to the lake. Readings are fetched only once the claim stands, and the never-shrink guard has compared these counts with the
- * receipt that was read under it.
+ * The source's answers about a vessel-day: its clock, the day's series, and its counts, requested before the readings are
+ * fetched and compared after. Series and counts are prefetched while the day is being claimed, because an answer takes longer
+ * than a request to the lake. Readings are fetched only once the claim stands, and the never-shrink guard has compared these
+ * counts with the receipt that was read under it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NotDueError } from '../core/errors.ts';
@@ -25,13 +25,13 @@ import type { AskedDay, ExportPorts, ExportTask } from './ports.ts';
 export interface SourceCounts {
   readonly counts: DayCounts;
   readonly askedAt: string;
-  /** Digest of the totals by day: the one that a look-back compares. */
+  /** Digest of the totals by day, which a look-back compares. */
   readonly totalsSha256: string;
 }
 
 export type SourceAnswers = ReturnType<typeof askSource>;
 
-/** Ask for the series of a vessel-day, then for its counts; undefined where the job asks for none. */
+/** Request the series of a vessel-day, then its counts; undefined if the job needs none. */
 export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   const { job, day } = task;
   const stopped = new AbortController();
@@ -44,7 +44,7 @@ export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSig
   const counts = series.then((found) =>
     job.verify === 'off' ? undefined : askCounts({ ports, context, series: found }),
   );
-  // Thrown where they are awaited, if they are.
+  // The error is thrown where the answers are awaited, if they are.
   for (const answer of [series, counts]) answer.catch(() => {});
   return {
     ...{ context, startedAt, series, counts },
@@ -58,15 +58,15 @@ export type Prefetch = ReturnType<typeof createPrefetch>;
 export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: AbortSignal) {
   let begun: { readonly before: Receipt | undefined; readonly answers: SourceAnswers } | undefined;
   const stop = () => begun?.answers.stop();
-  // Traced as the vessel-day's, and not as its claim's.
+  // The spans belong to the vessel-day, and not to its claim.
   const outside = AsyncLocalStorage.snapshot();
   return {
-    /** Begin, with the receipt that there was then. */
+    /** Begin, with the receipt of that moment. */
     begin(before: Receipt | undefined): void {
       if (task.job.dataset !== 'metadata' && task.giveUp === undefined)
         begun ??= { before, answers: outside(() => askSource(ports, task, signal)) };
     },
-    /** The answers, if nobody has published since and no predecessor left anything; others are dropped. */
+    /** The answers, if no attempt has published since and no predecessor has left anything; otherwise they are dropped. */
     under(claim: Claim, { receipt, predecessor, sealedBefore }: Inheritance): SourceAnswers | undefined {
       if (begun === undefined) return undefined;
       const isUntouched = predecessor === undefined && sealedBefore === undefined;
@@ -90,8 +90,8 @@ async function askCounts({ ports, context, series }: Counting): Promise<SourceCo
 }
 
 /**
- * I1: step 7. The counts that prove the day; undefined where nothing was asked. Throws CountsDisagreeError when
- * ours are not the source's, not even when it is asked again: readings may have arrived while we fetched.
+ * I1: step 7. The counts that prove the day; undefined if none were requested. Throws CountsDisagreeError if ours differ from
+ * the source's, even after a second request: readings may have arrived while we fetched.
  */
 export async function verifyCounts(
   counting: Counting,
@@ -113,7 +113,7 @@ export async function verifyCounts(
   );
 }
 
-/** Why a vessel-day is not due by the service's clock; undefined where it is, or nobody knows. */
+/** Why a vessel-day is not due by the service's clock; undefined if it is, or if that clock is unknown. */
 export function whyNotDue(
   { client, clock }: Pick<ExportPorts, 'client' | 'clock'>,
   job: Job,
@@ -127,7 +127,7 @@ export function whyNotDue(
   return new NotDueError(text, untilDueMs(job, date, serverMs));
 }
 
-/** Throws NotDueError where the service says that the day is not over. */
+/** Throws NotDueError if the day is not over by the service's clock. */
 export function checkDue(ports: ExportPorts, job: Job, date: string): void {
   const reason = whyNotDue(ports, job, date);
   if (reason !== undefined) throw reason;

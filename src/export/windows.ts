@@ -1,4 +1,4 @@
-/** Time slices of statistics → the row group builder. One is taken whole: the order in it is not promised. */
+/** Time slices of statistics → the row group builder. A slice is taken as a whole, because its order is not guaranteed. */
 
 import { DataError, RetriableError } from '../core/errors.ts';
 import type { Aggregation, Micros, StatisticsRow, TimeRange, VesselDay } from '../core/model/index.ts';
@@ -44,7 +44,7 @@ async function fetchWindows(options: WindowsOptions, slices: readonly TimeRange[
   }
 }
 
-/** Tries of an answer that lacks values. */
+/** Attempts at an answer that lacks values. */
 const TRIES = 3;
 
 async function fetchWindowsSlice(options: WindowsOptions, slice: TimeRange): Promise<StatisticsRow[]> {
@@ -86,14 +86,14 @@ async function askWindows(
   return { rows: [...merged.values()], clippedRows };
 }
 
-/** Windows divide a day: others would overlap with those, and be without number. */
+/** Windows divide a day: others would overlap, and their number would be unbounded. */
 function checkAligned({ timestampMicros }: StatisticsRow, { job, day }: SourceContext): void {
   if (timestampMicros % windowMicrosOf(job) === 0) return;
   const text = `${formatVesselDay(day)}: got a window of ${job.window ?? '1h'} that begins at ${microsToIso(timestampMicros)}, expected windows that follow each other from UTC midnight on; report it to the operator of the query service`;
   throw new DataError('windows-misaligned', text);
 }
 
-/** Those that a smaller question brings to light: what the service leaves out then too is not defined. */
+/** Requests only the missing values again: what the service omits then too counts as undefined. */
 async function confirmMissing(
   options: WindowsOptions,
   missing: readonly MissingValue[],
@@ -145,18 +145,18 @@ interface MissingValue {
   readonly aggregation: Aggregation;
 }
 
-/** What every window with readings has, of numbers or of JSON. */
+/** Aggregations that every window with readings has, of numbers or of JSON. */
 const OF_ANY: ReadonlySet<string> = new Set(['count', 'first_time', 'last_time', 'first_val', 'last_val']);
 
-/** Readings from which on an aggregation of numbers is defined, where that is more than one. */
+/** Minimum of readings for which an aggregation of numbers is defined, if it is more than one. */
 const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
   ...{ avg: 2, integral: 2, stddev: 2, var: 2, skewness: 3, kurtosis: 4 },
 };
 
-/** Aggregations that need readings which differ. */
+/** Aggregations that need different readings. */
 const OF_SPREAD: ReadonlySet<Aggregation> = new Set(['skewness', 'kurtosis']);
 
-/** Values that are defined, by what else is there, and absent. JSON `null` is an answer. Pure. */
+/** Values that should be defined, given the others, but are absent. JSON `null` counts as a value. Pure. */
 export function findMissingValues(
   rows: readonly StatisticsRow[],
   aggregations: readonly Aggregation[],
@@ -175,7 +175,7 @@ export function findMissingValues(
   });
 }
 
-/** Readings in a row's window; 0 where it does not say. */
+/** Readings in a row's window; 0 if the row has no count. */
 export function countOf({ values }: StatisticsRow): number {
   const count = values.get('count');
   return count === undefined || count === 'null' ? 0 : parseInt64Text(count);

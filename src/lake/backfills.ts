@@ -1,4 +1,4 @@
-/** Definitions of backfills, kept in the lake so that a lost queue costs nothing but time: gone once the range is covered. */
+/** Definitions of backfills, in the lake, so that a lost queue costs only time. They are removed once the range is covered. */
 import { createHash } from 'node:crypto';
 import { DataError } from '../core/errors.ts';
 import type { VesselDay } from '../core/model/index.ts';
@@ -10,7 +10,7 @@ import { BACKFILL_FILE, readFile, shown } from './shapes.ts';
 
 export interface Backfill {
   readonly backfillVersion: 1;
-  /** Made of what it covers: the same command twice is the same backfill. */
+  /** Derived from what it covers: the same command twice is the same backfill. */
   readonly id: string;
   readonly job: string;
   /** UTC dates, `to` exclusive. */
@@ -25,7 +25,7 @@ export interface Backfill {
 
 export type BackfillRequest = Pick<Backfill, 'job' | 'from' | 'to' | 'vessels' | 'allowShrink'>;
 
-/** `measurements-2026-01-01-2026-02-01`, and a few letters more where it is not the whole job. */
+/** `measurements-2026-01-01-2026-02-01`, with a short digest if it does not cover the whole job. */
 export function backfillId(request: BackfillRequest): string {
   const { job, from, to, vessels, allowShrink } = request;
   const whole = `${job}-${from}-${to}`;
@@ -38,7 +38,7 @@ export async function readBackfill(store: ObjectStore, id: string): Promise<Back
   return (await readVersion(store, id))?.file;
 }
 
-/** A definition with its version: what is made of it replaces this one and no other. */
+/** A definition with its version: a change replaces only this version. */
 async function readVersion(store: ObjectStore, id: string) {
   const key = backfillKey(id);
   const read = await readFile<Backfill>(store, key, BACKFILL_FILE);
@@ -50,7 +50,7 @@ async function readVersion(store: ObjectStore, id: string) {
   );
 }
 
-/** Every backfill that is not covered yet, the oldest first. Without `onDamaged` a file that is none throws its DataError. */
+/** Every backfill that is not covered yet, the oldest first. Without `onDamaged` an invalid file throws its DataError. */
 export async function listBackfills(
   store: ObjectStore,
   onDamaged: (id: string, error: DataError) => void = (_, error) => {
@@ -69,9 +69,9 @@ export async function listBackfills(
 }
 
 /**
- * Replace a definition by what `change` makes of it as it stands; undefined from `change` leaves it alone. Somebody
- * else may replace or remove it at the same time, for one that is covered is removed: then it is read, and `change`
- * asked, again. Returns what was there before and is there now. Throws what the store and `change` throw.
+ * Replace a definition by what `change` returns for the present one; if it returns undefined, nothing is written. If another
+ * process replaces or removes the definition at the same time, it is read, and `change` called, again. Returns the definition
+ * before and after. Throws what the store and `change` throw.
  */
 export async function updateBackfill(
   store: ObjectStore,
@@ -92,7 +92,7 @@ export async function removeBackfill(store: ObjectStore, id: string): Promise<vo
   await store.remove(backfillKey(id));
 }
 
-/** Its range is covered: its definition goes, and the claims of workers that died after the receipt. */
+/** End a covered backfill: remove its definition, and the claims of workers that died after the receipt. */
 export async function endBackfill(store: ObjectStore, { id, job }: Backfill): Promise<void> {
   await removeFinishedClaims(store, job);
   await removeBackfill(store, id);

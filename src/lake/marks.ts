@@ -1,5 +1,5 @@
 /**
- * Marks of what leaves no receipt, so that it is known what was asked for and taken.
+ * Marks for what leaves no receipt, so that the lake shows what was asked for and taken.
  *
  * `_captures/<job>/date=…/vessel=….json`: the snapshot of a day was taken. One that equals the last leaves no receipt: the mark
  * alone says that it was taken, and so since when none is. Of each vessel the newest stays.
@@ -28,15 +28,15 @@ export async function readSnapshotDates(
   return dates;
 }
 
-/** The newest one of a vessel until today, where any is known. Later ones are those of a clock that was wrong. */
+/** The newest mark of a vessel until today, if any. Later ones come from a wrong clock. */
 export function lastSnapshotDate(dates: SnapshotDates, vessel: string, today: string): string | undefined {
   return dates.get(vessel)?.findLast((date) => date <= today);
 }
 
-/** What stands in `_captures/`: the key says the rest. */
+/** The content of a mark: the key has the rest. */
 const SNAPSHOT_MARK: { readonly captureVersion: 1 } = { captureVersion: 1 };
 
-/** The snapshot of a day was taken; `before`: the marks of the vessel that were there, which this one replaces. */
+/** Record that the snapshot of a day was taken; `before`: earlier marks of the vessel, which this one replaces. */
 export async function markSnapshot(
   store: Pick<ObjectStore, 'put' | 'removeAll'>,
   day: VesselDay,
@@ -52,7 +52,7 @@ interface RegularRuns {
   readonly from: string;
 }
 
-/** The first day that a `run` without dates was about; undefined: there was none. A file that is none counts for nothing. */
+/** The first day of a `run` without dates; undefined: there was none. An invalid file is ignored. */
 export async function readRegularFrom(
   store: Pick<ObjectStore, 'get'>,
   job: string,
@@ -61,7 +61,7 @@ export async function readRegularFrom(
   return (await unlessDamaged(read))?.file.from;
 }
 
-/** A job is run without dates, as cron does: from this day on its days are asked for, unless it says so itself. */
+/** Record that a job is run without dates, as by cron: from this day on its days are asked for, unless the job has `since`. */
 export async function markRegularRun(
   store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
   job: Job,

@@ -1,4 +1,4 @@
-/** The notes of a job's vessel-days, read again and again: one that is as it was is not read again. */
+/** The notes of a job's vessel-days, cached: unchanged ones are not read again. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { Clock, Note, VesselDay } from '../core/model/index.ts';
@@ -13,14 +13,14 @@ export type KnownNotes = DayMap<ReceiptVersion & { readonly note: Note }>;
 const GETS_AT_ONCE = 32;
 
 interface NotesQuestion {
-  /** What the last look has left. */
+  /** The result of the last read. */
   readonly before?: KnownNotes;
   readonly isAsked?: (day: VesselDay) => boolean;
-  /** Notes to be read at most; those beyond are left for the next look. */
+  /** Maximum of notes to read; the others are left for the next time. */
   readonly maxReads?: number;
 }
 
-/** One that cannot be read says that its vessel-day has failed. Throws what the store throws. */
+/** An unreadable note means that its vessel-day has failed. Throws what the store throws. */
 export async function readNotes(
   store: ObjectStore,
   job: string,
@@ -44,13 +44,13 @@ export async function readNotes(
   return notes;
 }
 
-/** Remove the note of a day if it is (still) one of these. False: it is not, or there is none. Throws what the store throws. */
+/** Remove the note of a day if it (still) has one of these states. False: it has another, or there is none. Throws what the store throws. */
 export async function removeNote(
   store: ObjectStore,
   day: VesselDay,
   isOver: (note: Note) => boolean,
 ): Promise<boolean> {
-  // Its version before what is in it: of one that is replaced in between, that version is gone.
+  // The version is read before the content: if the note is replaced in between, that version is gone.
   const found = await store.head(noteKey(day));
   const note = found && (await unlessDamaged(readNote(store, day)));
   return note !== undefined && isOver(note) && (await store.removeIf(noteKey(day), found!.version));
@@ -75,7 +75,7 @@ export async function noteIfNone(store: ObjectStore, note: Note): Promise<void> 
     await store.putIfAbsent(noteKey(note), noteBytes(note));
 }
 
-/** A file that cannot be read, as the reason why its vessel-day has failed. */
+/** A note that says that a vessel-day has failed because its file cannot be read. */
 export function damagedNote(day: VesselDay, { code, message }: Pick<Note, 'code' | 'message'>): Note {
   return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
 }

@@ -1,6 +1,6 @@
 /**
- * What the small files of a lake must look like. Whoever can write to the lake writes them, so that they are read like
- * any input: texts are bounded, names are such as stand in keys, instants are instants.
+ * The shapes of the small files of a lake. Anyone who can write to the lake can write them, so they are validated like any
+ * input: texts are bounded, names are valid in keys, instants are instants.
  */
 import { DataError } from '../core/errors.ts';
 import type { Note, VesselDay } from '../core/model/index.ts';
@@ -19,7 +19,7 @@ import { parseJson } from './json.ts';
 
 type Test = (value: unknown) => boolean;
 
-/** By member: is it right, and what it should be. */
+/** By member: whether it is valid, and what is expected. */
 export type Shape = Readonly<Record<string, readonly [isRight: Test, expected: string]>>;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -195,7 +195,7 @@ export const BACKFILL_FILE: Shape = {
 
 export const REGULAR_RUNS_FILE: Shape = { from: [isDay, 'a date'] };
 
-/** What is wrong with the members that a file has; with `whole` also what it lacks. */
+/** Faults of the members that a file has; with `whole` also missing members. */
 export function shapeFaults(value: Fields, shape: Shape, whole: boolean) {
   const faults: { readonly found: string; readonly expected: string }[] = [];
   for (const name in shape) {
@@ -206,7 +206,7 @@ export function shapeFaults(value: Fields, shape: Shape, whole: boolean) {
   return faults;
 }
 
-/** What a file is to be besides: of this vessel-day, and with all of these members; and what it is called if it is not. */
+/** Further conditions: the vessel-day, required members, and the error's code. */
 interface Whole {
   readonly day?: VesselDay | undefined;
   readonly needed?: Shape;
@@ -214,14 +214,14 @@ interface Whole {
 }
 
 /**
- * A file of ours whose members are right as far as there are any, and name the vessel-day of its key. Throws DataError
- * `damaged-file` (or `code`) that names the key, what was found and what was expected.
+ * A file whose present members are valid, and name the vessel-day of its key. Throws DataError `damaged-file` (or `code`) that
+ * names the key, what was found and what was expected.
  */
 export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, whole?: Whole): T {
   return checkedFile<T>(parseJson(bytes, key, whole?.code), key, shape, whole);
 }
 
-/** The file of ours that lies at a key, and its version; undefined where there is none. Throws as `parseFile`, and what the store throws. */
+/** The file at a key, and its version; undefined if there is none. Throws as `parseFile`, and what the store throws. */
 export async function readFile<T>(
   store: Pick<ObjectStore, 'get'>,
   key: string,

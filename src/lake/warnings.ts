@@ -1,6 +1,6 @@
 /**
- * Warnings: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
- * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
+ * Warnings about published days, of several kinds, in their receipts. The next days of the vessel carry a warning on until it is
+ * accepted (`_accepted/…`) or over. So the open warnings are those of each vessel's newest receipt.
  */
 import type {
   ComparedSeries,
@@ -20,14 +20,14 @@ interface Acceptance {
   readonly acceptedVersion: 1;
   readonly job: string;
   readonly vessel: string;
-  /** The fewest series that are accepted; where they were compared over a change of `select`, of the one of this hash. */
+  /** The lowest accepted number of series; if `select` had changed, it counts those of the `select` with this hash. */
   readonly series?: number;
   readonly selectHash?: string;
   readonly at: string;
   readonly warnings?: Readonly<Record<string, string>>;
 }
 
-/** What was accepted last; a damaged file says nothing. */
+/** What was accepted last; a damaged file is ignored. */
 export async function readAcceptance(
   store: Pick<ObjectStore, 'get'>,
   job: string,
@@ -42,8 +42,8 @@ export async function writeAcceptance(store: ObjectStore, acceptance: Acceptance
 }
 
 /**
- * Is it accepted that there are `selected` series, where an earlier day had more? What was published after the
- * acceptance counts anew: series that came back and are lost again are not those that somebody looked at.
+ * Whether it is accepted that there are `selected` series, although an earlier day had more. An acceptance covers only earlier days
+ * that were published before it: series that came back and are lost again need a new one.
  */
 export function isAccepted(
   acceptance: Acceptance | undefined,
@@ -55,7 +55,7 @@ export function isAccepted(
   return isOfSelect && at >= comparedWith.finishedAt && selected >= series;
 }
 
-/** Is just this accepted? Of other series it is not. */
+/** Whether exactly these series are accepted. */
 export function isWarningAccepted(
   acceptance: Acceptance | undefined,
   { kind, digest }: SeriesWarning,
@@ -89,7 +89,7 @@ export interface OpenWarnings {
 
 export const WARNING_MEMBERS = ['started', 'selectedSeries', 'remark', 'warnings'] as const;
 
-/** Gathers receipts, in any order; keeps the newest of each vessel. */
+/** Collects receipts in any order, and keeps the newest of each vessel. */
 export class Warnings {
   readonly #newest = new Map<string, WarnedReceipt>();
 
@@ -102,13 +102,13 @@ export class Warnings {
     this.#newest.set(name, { job, vessel, date, started, ...counted, ...said });
   }
 
-  /** The vessels' newest receipts, as far as they warn of anything, accepted or not. */
+  /** The vessels' newest receipts with a warning, accepted or not. */
   newest(): WarnedReceipt[] {
     const warned = [...this.#newest].filter(([, receipt]) => warningsOf(receipt).length > 0);
     return warned.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, receipt]) => receipt);
   }
 
-  /** Those that nobody has accepted; one request to the store for each vessel that has a warning. Throws what the store throws. */
+  /** Those that are not accepted; one request to the store for each vessel with a warning. Throws what the store throws. */
   async open(store: Pick<ObjectStore, 'get'>): Promise<OpenWarnings[]> {
     const open: OpenWarnings[] = [];
     for (const receipt of this.newest()) {
@@ -124,10 +124,10 @@ function isEarlier(a: Moment, b: Moment): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a < b : momentText(a) < momentText(b);
 }
 
-/** More names than a warning has. */
+/** Higher than the number of names in a warning. */
 const MAX_NAMED = 10;
 
-/** `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; and 7 more`. Anybody may have written the names. */
+/** `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; and 7 more`. The names are foreign text. */
 export function describeWarning(warning: Warning): string {
   const { since } = warning;
   if (warning.kind === 'fewer-series') {
@@ -141,7 +141,7 @@ export function describeWarning(warning: Warning): string {
   return withNames(`${series} series ${what} since ${since}${why}`, series, names);
 }
 
-/** What is odd, and why; a newer version may know others. */
+/** Describes the kind of a warning; a newer version may have other kinds. */
 const KINDS: Readonly<Record<string, readonly [string, string]>> = {
   'other-vessel': ['are left out', ", as metadata say that they are another vessel's"],
 };

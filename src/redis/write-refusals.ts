@@ -16,8 +16,8 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>
 /** The first word of the reply; before Redis 7 the reply of a script has it further on. */
 const CODE = /^(?:ERR Error running script.*?-)?(OOM|READONLY|NOREPLICAS|MISCONF) /s;
 
-/** Redis 7 omits the code in the reply of a script. */
-const NO_RIGHTS = /^NOPERM |^ERR .*The user executing the script can't /s;
+/** Of a script: Redis 7 omits the code, Redis 8 and Valkey 9 say it in other words. */
+const NO_RIGHTS = /^NOPERM |^ERR ACL failure in script: |^ERR .*The user executing the script can't /s;
 
 /** RetriableError for a write that is refused, ConfigError for a command that is not allowed; else `error` itself. */
 export function nameRefusal(error: Error, shown: string): Error {

@@ -74,6 +74,17 @@ test('what Redis 6 says of a script is understood, and nothing else is renamed',
   expect(nameRefusal(new Error('OOM x'), 'redis://x')).toBeInstanceOf(RetriableError);
 });
 
+test.each([
+  "ERR ACL failure in script: User narrow has no permissions to run the 'time' command script: 1a8c, on @user_script:1.",
+  "ERR The user executing the script can't run this command or subcommand script: 1a8c, on @user_script:1.",
+  "NOPERM this user has no permissions to run the 'client|list' command",
+])('that a user lacks rights is understood of Redis 7 and 8 and of Valkey 9: %s', (text) => {
+  expect(nameRefusal(new Error(text), 'redis://x')).toMatchObject({
+    name: 'ConfigError',
+    code: 'redis-refused',
+  });
+});
+
 test.skipIf(redis === undefined)(
   'a user without the rights is told so, by command and by script',
   async () => {

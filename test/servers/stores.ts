@@ -3,8 +3,6 @@
  * object store port, killed exports, and nights. Ends with 1 where a server does otherwise than written below. `--write` puts
  * what was found into the table of docs/operating.md; `--only NAME` runs one.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,9 +12,9 @@ import type { S3Address } from '../helpers/radosgw.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { askFacts } from './facts.ts';
+import { runTests } from './run-tests.ts';
 import { SERVERS } from './servers.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 export const FOUND_FILE = join(import.meta.dirname, 'found.json');
 
 /** Tests, by the groups that the table has. */
@@ -58,40 +56,6 @@ export interface FoundServer {
   readonly rows: Readonly<Record<string, string>>;
 }
 
-interface RanTests {
-  readonly passed: number;
-  readonly failed: readonly { readonly name: string; readonly message: string }[];
-}
-
-async function runTests(files: readonly string[], address: S3Address, resultFile: string): Promise<RanTests> {
-  const args = ['run', '--config', 'test/servers/vitest.config.ts', '--reporter=json'];
-  const child = spawn(
-    join(ROOT, 'node_modules/.bin/vitest'),
-    [...args, `--outputFile=${resultFile}`, ...files],
-    {
-      cwd: ROOT,
-      env: { ...process.env, ...awsEnv(address), S3_TEST_ENDPOINT: address.endpoint },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
-  await once(child, 'exit');
-  const { testResults } = JSON.parse(await readFile(resultFile, 'utf8')) as {
-    testResults: {
-      name: string;
-      message: string;
-      assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
-    }[];
-  };
-  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  const failed = tests
-    .filter(({ status }) => status === 'failed')
-    .map(({ fullName, failureMessages: [message = ''] }) => ({ name: fullName, message }));
-  // A file that fails before its tests has none.
-  for (const { name, message, assertionResults } of testResults)
-    if (assertionResults.length === 0) failed.push({ name, message });
-  return { passed: tests.filter(({ status }) => status === 'passed').length, failed };
-}
-
 async function capabilitiesOn(address: S3Address, bucket: string): Promise<string> {
   const { endpoint, region, accessKeyId, secretAccessKey } = address;
   const credentials = { accessKeyId, secretAccessKey };
@@ -110,11 +74,12 @@ async function tryServer(name: string): Promise<{ found: FoundServer; unexpected
   const rows: Record<string, string> = await askFacts(server.address, bucket);
   const allowed = await capabilitiesOn(server.address, bucket);
   await drop();
+  const env = { ...process.env, ...awsEnv(server.address), S3_TEST_ENDPOINT: server.address.endpoint };
   const unexpected: string[] = [];
   const unseen = new Set(DEVIATIONS[name]);
   for (const [group, files] of Object.entries(GROUPS)) {
     console.error(`${name}: ${group}`);
-    const { passed, failed } = await runTests(files, server.address, join(folder.path, 'result.json'));
+    const { passed, failed } = await runTests(files, env, join(folder.path, 'result.json'));
     for (const { name: test, message } of failed) {
       const known = DEVIATIONS[name]!.find((shape) => shape.test(test));
       if (known === undefined) unexpected.push(`${title}: ${test}\n${message}`);

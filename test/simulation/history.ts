@@ -1,7 +1,7 @@
 /** What is to happen in a world, drawn from its seed: plain data, so that a history that fails can be made shorter. */
 import type { FormatSizes, Layout } from '../../src/core/model/index.ts';
 import { addDays } from '../../src/core/model/index.ts';
-import { drawPattern, PATTERNS } from './patterns.ts';
+import { drawPattern, FIRST_DATE, PATTERNS } from './patterns.ts';
 import { chance, type Draw, pick, randomOf } from './random.ts';
 import { drawServiceFaults, type ServiceFaults } from './service.ts';
 import { CHANGES, type SourceChange } from './source.ts';
@@ -50,7 +50,6 @@ export interface History {
   readonly log?: { readonly entriesMs: number; readonly checkpointVersions: number } | undefined;
 }
 
-const FIRST_DATE = '2026-01-03';
 const VESSELS = ['IMO9321483', 'IMO9322853'];
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

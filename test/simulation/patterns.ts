@@ -6,6 +6,7 @@ import type { SourceChange } from './source.ts';
 import { drawStop, type Step, type Stop } from './steps.ts';
 import type { StoreFaults } from './store.ts';
 
+export const FIRST_DATE = '2026-01-03';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -27,7 +28,7 @@ export const PATTERNS = {
   /** The first is stopped at a step; others come while it is away, or as it comes back. */
   overtaken(schedule: Schedule, draw: Draw): Schedule {
     const [first, ...others] = schedule.acts as [Act, ...Act[]];
-    const stop = drawStop(draw);
+    const stop = draw(3) === 0 ? drawLateStop(draw) : drawStop(draw);
     const atMs = draw(3_000);
     const awayMs = stop.forMs ?? 20 * MINUTE_MS;
     const later = others.map((act, at): Act => {
@@ -36,27 +37,37 @@ export const PATTERNS = {
       return {
         ...act,
         ...(isNext && { kind: 'run', force: draw(2) === 0, takeover: act.takeover || awayMs < 90_000 }),
-        ...(isNext && chance(draw, 40) && { stop: drawStop(draw) }),
+        ...(isNext && chance(draw, 40) && { stop: draw(2) === 0 ? drawLateStop(draw) : drawStop(draw) }),
         atMs: Math.max(0, whenMs),
       };
     });
-    return { ...schedule, acts: [stopped(first, atMs, stop), ...later] };
+    // Some two are alone: nobody sets right what they leave.
+    const many = draw(3) === 0 ? 1 : later.length;
+    return { ...schedule, acts: [stopped(first, atMs, stop), ...later.slice(0, many)] };
   },
 
-  /** The second sleeps while it claims, and the first publishes; what the source then loses the second is not to lose. */
+  /**
+   * One sleeps while it claims, and another publishes; what the source then loses the sleeper is not to lose. In some
+   * the day was published before, with less.
+   */
   outrun(schedule: Schedule, draw: Draw): Schedule {
     const [first, second, ...others] = schedule.acts as [Act, Act, ...Act[]];
-    const step = pick(draw, ['looks for others', 'writes into a claim', 'reads the receipt'] as const);
-    const forMs = pick(draw, [120_000, HOUR_MS] as const);
-    const stop = { step, nth: 1 + draw(3), isSent: draw(2) === 0, forMs };
-    const honest = { force: false, allowShrink: false, aheadMs: 0 };
-    const acts = [
-      { ...bare(first), ...honest, atMs: draw(500) },
-      { ...bare(second), ...honest, kind: 'run' as const, atMs: draw(1_000), takeover: true, stop },
-      ...others.map((act) => ({ ...act, atMs: act.atMs + 2 * HOUR_MS })),
-    ];
-    const changes = schedule.changes.map((change) => ({ ...change, atMs: 20_000 + draw(forMs) }));
-    return { ...schedule, acts, changes };
+    const isAgain = draw(3) > 0;
+    const [fromMs, forMs] = [isAgain ? 120_000 : 0, pick(draw, [120_000, HOUR_MS] as const)];
+    const step = pick(draw, ['looks for others', 'looks for others', 'writes into a claim'] as const);
+    const nth = step === 'looks for others' ? 2 : 1 + draw(2);
+    const honest = { kind: 'run', force: isAgain, allowShrink: false, aheadMs: 0 } as const;
+    const publisher: Act = { ...bare(first), ...honest, atMs: fromMs + draw(500) };
+    const stop = { step, nth, isSent: false, forMs };
+    const sleeper: Act = { ...bare(second), ...honest, atMs: fromMs + draw(1_000), takeover: true, stop };
+    const before = isAgain ? [{ ...publisher, force: false, atMs: 0 }] : [];
+    const later = others.map((act) => ({ ...act, atMs: act.atMs + 2 * HOUR_MS }));
+    const change = (atMs: number, kind: SourceChange['kind']): SourceChange => {
+      return { atMs, kind, series: draw(6), date: FIRST_DATE, at: draw(100_000) };
+    };
+    const goes = change(fromMs + 30_000 + draw(forMs - 30_000), draw(3) > 0 ? 'goes' : 'leaves');
+    const changes = isAgain ? [change(60_000, 'comes'), goes] : [goes];
+    return { ...schedule, acts: [...before, publisher, sleeper, ...later], changes };
   },
 
   /** The first sleeps for half a minute before it commits; meanwhile the log goes on, and is cleaned. */
@@ -101,7 +112,25 @@ export const PATTERNS = {
     const stop = drawStop(draw, false);
     const exporter: Act = { ...bare(first), atMs: draw(3_000), ...(draw(2) === 0 && { stop }) };
     const convertMs = draw(3) === 0 ? draw(60_000) : draw(12_000);
-    return { ...schedule, acts: [exporter, conversion(convertMs), ...others], days: 2 + draw(3) };
+    const days = 2 + draw(3);
+    if (draw(2) === 0) return { ...schedule, acts: [exporter, conversion(convertMs), ...others], days };
+    // Another takes over from a conversion that sleeps, and exports go on in what it has made.
+    const asleep: Stop = { step: 'commits', nth: 1 + draw(2), isSent: false, forMs: HOUR_MS };
+    const next = conversion(convertMs + 2 * MINUTE_MS + draw(10 * MINUTE_MS));
+    const exporters = others.map(
+      (act): Act => ({
+        ...bare(act),
+        kind: 'run',
+        force: true,
+        aheadMs: 0,
+        atMs: 20 * MINUTE_MS + draw(HOUR_MS),
+      }),
+    );
+    return {
+      ...schedule,
+      acts: [exporter, { ...conversion(convertMs), stop: asleep }, next, ...exporters],
+      days,
+    };
   },
 
   /** Somebody dies or sleeps for more than a day; then an export goes on, and somebody cleans up, or falls asleep over it. */

@@ -45,9 +45,9 @@ export async function tellShortest<H>(history: H, fault: string, how: Living<H>)
   return `The shortest history that fails so:\n\n${told}\n\nTo keep it among those found: ${JSON.stringify(shortest.history)}\n`;
 }
 
-/** The number of the oracle that a fault names. */
+/** The oracle that a fault names, by its number, and what it says, but for names and numbers. */
 function oracleOf(fault: string): string {
-  return /(?:^|: )(\d): /.exec(fault)?.[1] ?? '';
+  return /(?:^|: )(\d: [a-z -]*)/.exec(fault)?.[1] ?? '';
 }
 
 /** Every history that lacks one thing, the largest things first. */

@@ -1,4 +1,4 @@
-/** Everything that an export needs, checked: each subject for itself, so that one that fails hides no other. */
+/** Checks everything that an export needs: each subject by itself, so that a failure hides no other one. */
 import { messageOf } from '../../core/errors.ts';
 import { type Clock, FLAT_DOMAINS, type Job } from '../../core/model/index.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
@@ -13,7 +13,7 @@ import type { CheckResult } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 import { checkService, openQuickClient, SERVICE_SETTINGS, type ServiceSettings } from './service.ts';
 
-/** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
+/** Metadata queries, one of which most services can answer: everything with a flat name. */
 export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
 
 interface Checked {
@@ -24,7 +24,7 @@ interface Checked {
   readonly signal: AbortSignal;
 }
 
-/** All results, in the order of the subjects; what can be asked at the same time is. */
+/** All results, in the order of the subjects; independent subjects are checked in parallel. */
 export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
   const { config, jobs, clock, env, signal } = checked;
   const { LAKE_URL } = config.settings;
@@ -47,10 +47,10 @@ async function* notSet(subject: CheckResult['subject'], setting: string): AsyncG
   yield resultsOf(subject)(subject, skipped(`${setting} is not set, or cannot be used`));
 }
 
-/** The service has answered already: what a large fleet takes is no fault. */
+/** The service has answered already, so a longer time for a large fleet is no fault. */
 const JOB_PATIENCE_MS = 60_000;
 
-/** Of the jobs those that were read: the faults of the others are the settings'. */
+/** Only jobs that could be read: the faults of others are reported with the settings. */
 async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResult> {
   const { config, jobs, clock, signal } = checked;
   const { settings } = config;
@@ -74,7 +74,7 @@ async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResul
   }
 }
 
-/** What something may be known of: a service need not have the domain of the first of them. */
+/** Expressions for a sample of series: a service may lack the domain of the first. */
 function expressionsOf(jobs: readonly Job[]): string[] {
   const discovered = jobs.flatMap(({ vessels }) => ('discover' in vessels ? vessels.discover : []));
   const selected = jobs.flatMap(({ select, vessels }) =>
@@ -107,7 +107,7 @@ async function* checkSettings(config: SurveyedConfig): AsyncGenerator<CheckResul
   }
 }
 
-/** The provider at which people sign in to the page; nothing where none is set: the page needs none. */
+/** The provider at which users sign in to the page; no result if none is set, because the page needs none. */
 async function* checkPage(settings: Partial<Settings>, clock: Clock): AsyncGenerator<CheckResult> {
   const provider = providerSettings(settings);
   if (provider === undefined) return;

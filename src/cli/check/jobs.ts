@@ -1,4 +1,4 @@
-/** Job files against the service: does every expression select something, and how many series. */
+/** Checks job files against the service: whether every expression selects something, and how many series. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
 import { checkDigitHint, countOf, type Job, vesselOf } from '../../core/model/index.ts';
@@ -9,12 +9,12 @@ import { askMetadata, discoverVessels } from '../../source/metadata.ts';
 import { canBeOfAll, expressionFor } from '../../source/series.ts';
 import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
-/** More vessels than these are asked for in one request each expression, where that can be written. */
+/** For more vessels than this, each expression is one request for all of them, if it can be written so. */
 const ASKED_BY_NAME = 20;
 
 type Asking = Readonly<{ client: QueryClient; concurrency: number; signal: AbortSignal }>;
 
-/** A result for each expression of a job's `select`, or one for what its vessels fail with. */
+/** A result for each expression of a job's `select`, or one if its vessels cannot be found. */
 export async function* checkJob(asking: Asking, job: Job): AsyncGenerator<CheckResult> {
   const resultOf = resultsOf('jobs');
   const { signal } = asking;
@@ -56,13 +56,13 @@ async function checkExpression(asking: Asking, job: Job, written: string, vessel
   );
 }
 
-/** Series, the vessels of which nothing is selected, and how many were asked for. */
+/** Series, the vessels for which nothing is selected, and the number of vessels that were checked. */
 async function countSeries(asking: Asking, written: string, vessels: readonly string[]) {
   const isOfAll = !written.includes('{vessel}');
   if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOfAll(written))) {
     const counts = await countByVessel(asking, expressionFor(written, '*'));
     const ofNobody = counts.get('') ?? 0;
-    // What names no vessel belongs to whoever selects it.
+    // Series without a vessel belong to every vessel that selects them.
     const without = ofNobody > 0 ? [] : vessels.filter((vessel) => !counts.has(vessel));
     const series = vessels.reduce((sum, vessel) => sum + (counts.get(vessel) ?? 0), ofNobody);
     return { series, without, asked: vessels.length };
@@ -79,7 +79,7 @@ async function countSeries(asking: Asking, written: string, vessels: readonly st
   return { series, without: without.sort(), asked: some.length };
 }
 
-/** Series that an expression matches, by vessel; '' for those of none. */
+/** Series that an expression matches, by vessel; '' for those without one. */
 async function countByVessel({ client, signal }: Asking, expression: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const count = (element: { vesselImo(): string | null }): undefined => {
@@ -95,7 +95,7 @@ async function countByVessel({ client, signal }: Asking, expression: string): Pr
 const DOMAINS = ['flat', 'jsmea', 'maker', 'vis-3-8a', 'parameters', 'id'];
 const MAX_NAMES = 5_000;
 
-/** What may have been meant by an expression that selects nothing: a name beside it, or another domain. */
+/** Suggestions for an expression that selects nothing: a similar name, or another domain. */
 async function suggest({ client, signal }: Asking, expression: string): Promise<string> {
   const levels = expression.split('/');
   const last = levels.pop()!;

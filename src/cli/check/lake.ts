@@ -1,4 +1,4 @@
-/** The lake: can it be listed, written, replaced and removed from, and what does the store lack. Leaves nothing behind. */
+/** Checks the lake: listing, writing, replacing and removing, and features that the store lacks. Leaves nothing behind. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rmdir, statfs } from 'node:fs/promises';
@@ -28,7 +28,7 @@ const MIN_FREE_BYTES = 1 << 30;
 const STAND_IN =
   'a read before and after each write replaces it, which leaves a moment in which two writers may collide';
 
-/** In this order; what needs an object is skipped where none can be written. */
+/** The checks in order; those that need an object are skipped if none can be written. */
 const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
   async list({ store }) {
     for await (const _ of store.list(PROBE_PREFIX)) break;
@@ -46,7 +46,7 @@ const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
     const source = { url: url ?? '' };
     const layout = createLakeLayout({ store, clock, log: silentLog, wanted, source, isShared: false });
     await layout.check(url === undefined ? [] : jobs).catch((thrown: unknown) => {
-      // That is for 'conditional-put' to say.
+      // The check 'conditional-put' reports that.
       if (codeOf(thrown) !== 'unfit-store') throw thrown;
     });
     const found = (await readLakeFile(store))?.file;
@@ -127,7 +127,7 @@ const OUT_OF_REACH: readonly (string | undefined)[] = [
   ],
 ];
 
-/** Check the store at a `LAKE_URL`, and what the lake there says of itself. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
+/** Check the store at a `LAKE_URL`, and the `_lake.json` there. `env`: AWS settings. No check takes longer than PATIENCE_MS. */
 export async function* checkLake(
   lakeUrl: string,
   env: NodeJS.ProcessEnv,
@@ -162,10 +162,10 @@ export async function* checkLake(
         inTheWay = name;
     }
   } finally {
-    // Whatever went wrong: most of them are gone already, or never were.
+    // Errors are ignored: most of the objects are removed already, or were never written.
     await inTime(clock, store.url, () => store.removeAll(keysOf(probe))).catch(() => {});
     await store.close();
-    // Nothing is left of a folder that is not wanted after all.
+    // A folder that the check has created is removed.
     if (madeFolder !== undefined) await rmdir(madeFolder).catch(() => {});
   }
 }
@@ -180,7 +180,7 @@ async function expectBytes(store: ObjectStore, key: string, bytes: Buffer): Prom
   );
 }
 
-/** How much the disk of a folder has left; undefined for a store elsewhere. */
+/** Free bytes on the disk of a folder; undefined for other stores. */
 async function roomAt(lakeUrl: string): Promise<Finding | undefined> {
   const place = parseLakeUrl(lakeUrl);
   if (place.kind !== 'local') return undefined;

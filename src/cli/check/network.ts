@@ -1,4 +1,4 @@
-/** Is there anybody at an address: its name, its port, its certificate. One thing after the other, as a client meets them. */
+/** Checks an address: its name, its port, its certificate, in the order in which a client needs them. */
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
@@ -8,11 +8,11 @@ import type { Clock } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
 import { type CheckResult, type Finding, failed, inTime, resultsOf, warning } from './result.ts';
 
-/** A certificate that ends so soon is worth a word. */
+/** A certificate that expires within this time gives a warning. */
 const CERTIFICATE_DAYS = 14;
 const MS_PER_DAY = 86_400_000;
 
-/** Look at the origin of an address that comes from `setting`. The first result that has failed is the last one. */
+/** Check the origin of an address that comes from `setting`. It stops at the first failure. */
 export async function* checkNetwork(url: URL, setting: string, clock: Clock): AsyncGenerator<CheckResult> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);

@@ -1,10 +1,10 @@
-/** Redis: is it there, is it new enough, does it keep what the queue needs. */
+/** Checks Redis: whether it is reachable, new enough, and keeps what the queue needs. */
 import type { Clock } from '../../core/model/index.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
-/** A refused connection is tried again for so long: Redis may be starting. */
+/** How long a refused connection is retried: Redis may be starting. */
 const CONNECT_PATIENCE_MS = 2_500;
 const FULL_SHARE = 0.9;
 
@@ -49,7 +49,7 @@ function evictionOf({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: st
     return warning('unknown-policy', `Redis does not say its eviction policy, expected ${safe}`);
   if (policy === safe) return `Redis evicts no keys (maxmemory-policy ${safe})`;
   const advice = `set maxmemory-policy ${safe}`;
-  // Without a limit its memory is never full.
+  // Without a limit Redis evicts nothing.
   if (maxMemoryBytes === 0)
     return warning(
       'may-evict',

@@ -1,4 +1,4 @@
-/** What a check finds, and how long it may take to find it. */
+/** The result of a check, and its time limit. */
 import { endsWithin } from '../../core/concurrency.ts';
 import { codeOf, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
@@ -11,18 +11,18 @@ export type CheckState = (typeof CHECK_STATES)[number];
 
 interface Found {
   readonly state: CheckState;
-  /** Of what has failed: a word that stays. */
+  /** Code of a failure: a stable word. */
   readonly code?: string;
   readonly message: string;
 }
 
 export interface CheckResult extends Found {
   readonly subject: CheckSubject;
-  /** What was checked: a word that stays, or the name of a job. */
+  /** What was checked: a stable word, or the name of a job. */
   readonly check: string;
 }
 
-/** What one check says: a text alone where all is well. */
+/** The outcome of one check: only a text if it succeeded. */
 export type Finding = string | Found;
 
 export const warning = (code: string, message: string): Found => ({ state: 'warning', message, code });
@@ -41,10 +41,10 @@ export function resultsOf(subject: CheckSubject) {
   });
 }
 
-/** Longest time that a check waits for what does not answer. */
+/** Time limit of a check. */
 export const PATIENCE_MS = 5_000;
 
-/** `work`, or RetriableError `no-answer` once it has taken too long: what it does after that is lost. */
+/** The result of `work`, or RetriableError `no-answer` after the time limit: a later result is ignored. */
 export async function inTime<T>(
   clock: Clock,
   what: string,

@@ -1,4 +1,4 @@
-/** The query service: is it there, does it take the credentials, in which version does it answer, and what time has it. */
+/** Checks the query service: whether it is reachable and accepts the credentials, its version, and its clock. */
 import { codeOf, HttpStatusError, messageOf } from '../../core/errors.ts';
 import { API_VERSION_ENDS, API_VERSIONS, type ApiVersion, type Clock } from '../../core/model/index.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
@@ -18,10 +18,10 @@ export type ServiceSettings = Pick<Settings, (typeof SERVICE_SETTINGS)[number]>;
 
 const resultOf = resultsOf('service');
 
-/** What follows once the service can be reached, in this order. */
+/** The checks that follow once the service is reachable, in this order. */
 const ASKED = ['token', 'metadata', 'api-version', 'clock'] as const;
 
-/** Asks for the metadata of one expression after the other until one matches. Nothing is tried twice or outlasts PATIENCE_MS. */
+/** Requests the metadata of one expression after the other until one matches. There are no retries, and nothing outlasts PATIENCE_MS. */
 export async function* checkService(
   settings: ServiceSettings,
   expressions: readonly string[],
@@ -49,7 +49,7 @@ function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [settin
 
 type QuickClientOptions = Readonly<{ patienceMs: number; limit: number }> & Pick<ClientOptions, 'onRequest'>;
 
-/** A client for those who want to know now: nothing is tried twice. */
+/** A client without retries. */
 export function openQuickClient(
   settings: ServiceSettings,
   clock: Clock,
@@ -91,7 +91,7 @@ async function* ask(
       fault = await askMetadata(client, expression, signal);
       if (!isNothing(fault)) break;
     }
-    // Cancelled by the person, not by the service.
+    // Cancelled by the user, not by the service.
     signal.throwIfAborted();
     const token = `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`;
     const clockResult = resultOf('clock', checkClock(client.serverNowMs(), clock.nowMs()));
@@ -102,7 +102,7 @@ async function* ask(
       yield clockResult;
       return;
     }
-    // A token that the service refuses at once is the credentials' fault too.
+    // A new token that the service refuses is a fault of the credentials too.
     const [check, ...rest] = ASKED.slice(
       !isAuthorized || codeOf(fault) === 'credentials-refused' ? 0 : isOfVersion(fault) ? 2 : 1,
     );
@@ -125,7 +125,7 @@ async function askMetadata(client: QueryClient, expression: string, signal: Abor
     await client.exchange(
       () => ({ family: 'metadata', expressions: [expression], format: 'json' }),
       async ({ body }) => {
-        // They say enough; leaving the loop ends the body, which may be that of a whole fleet.
+        // The first bytes are enough; leaving the loop ends the body, which may be that of a whole fleet.
         for await (const _ of body) return;
       },
       { signal },
@@ -145,7 +145,7 @@ function isNothing(fault: unknown): boolean {
   return fault instanceof HttpStatusError && fault.status === 404;
 }
 
-/** Nobody can tell a tenant that does not exist from one without a series that may be read. */
+/** A tenant that does not exist cannot be distinguished from one without readable series. */
 function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): Finding {
   const tenant = new URL(QUERY_BASE_URL).pathname.slice(1);
   const segment = tenant === '' ? 'it has no tenant segment' : `is '${tenant}' the tenant?`;
@@ -172,7 +172,7 @@ function checkClock(serviceMs: number | undefined, nowMs: number): Finding {
   const apartMs = Math.abs(nowMs - serviceMs);
   const seconds = Math.round(apartMs / 1_000);
   const apart = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60).toLocaleString('en-US')} min`;
-  // Answers say their time in whole seconds.
+  // Responses have their time in whole seconds.
   if (seconds <= 1) return "this machine's clock is the service's";
   if (apartMs <= CLOCK_TOLERANCE_MS) return `this machine's clock is ${apart} from the service's`;
   const found = `this machine's clock is ${apart} ${nowMs > serviceMs ? 'ahead of' : 'behind'} the service's`;

@@ -1,4 +1,4 @@
-/** `accept`: a vessel's warning is right, a job's `select` means less, or, with `--source`, a job has another source. */
+/** `accept`: accepts a vessel's warning, a job's reduced `select`, or, with `--source`, another source of a job. */
 import { usageError } from '../../core/errors.ts';
 import { systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accept.ts';
@@ -10,7 +10,7 @@ import { EXIT_FAILED, EXIT_OK } from './context.ts';
 
 type AcceptOptions = JsonOption & { readonly source?: boolean };
 
-/** Some vessels of a job, or, without vessels, that series go which its `select` does not mean any more. */
+/** Accepts warnings of some vessels, or, without vessels, the loss of series that `select` no longer contains. */
 export const acceptCommand: Command<[string, Names, AcceptOptions]> = async (
   context,
   jobName,
@@ -46,7 +46,7 @@ export const acceptCommand: Command<[string, Names, AcceptOptions]> = async (
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
 };
 
-/** The job is copied from QUERY_BASE_URL from now on. The service is not asked. */
+/** Records QUERY_BASE_URL as the source of the job. The service is not requested. */
 async function acceptJobSource(
   context: CommandContext,
   job: string,

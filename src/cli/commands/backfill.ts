@@ -37,7 +37,7 @@ export interface BackfillOptions extends RangeOptions {
 
 const FOLLOW_MS = 2_000;
 
-/** Begin, or go on with, the backfill of a range. `overrides` and `followMs` are for tests. */
+/** Begin or continue the backfill of a range. `overrides` and `followMs` are for tests. */
 export async function backfillCommand(
   context: CommandContext,
   jobName: string,
@@ -113,7 +113,7 @@ async function follow(
   const { done, failed, troubles } = end.progress;
   const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
   const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;
-  // Rows and bytes are the workers' to count: `status` reads them from the receipts.
+  // Rows and bytes are counted by the workers: `status` reads them from the receipts.
   writeText(context.stdout, `${backfill.id}: ${days} in ${time}, in ${fleet.app.config.settings.LAKE_URL}\n`);
   for (const { day, code, message } of await fleet.queue.deadLetters()) {
     if (belongsTo(backfill, day))
@@ -153,7 +153,7 @@ export const backfillListCommand: Command<[JsonOption]> = async (context, option
     const job = config.jobs.find(({ name }) => name === backfill.job);
     const { vessels, vesselsFrom } = await vesselsToList(fleet, backfill, job);
     const listed = { ...backfill, vessels };
-    // With a share of nothing it only looks. Without a vessel nothing is known.
+    // With a share of 0 it only computes the progress. Without a vessel nothing is known.
     const driver = job && vessels.length > 0 && createBackfillDriver(fleet.planning, listed, job);
     const seen = driver ? await driver.step(context.signal, 0) : undefined;
     const { due = 0, done: published = 0, failed = 0, queued = 0, left = 0 } = seen ?? {};
@@ -173,10 +173,10 @@ export const backfillListCommand: Command<[JsonOption]> = async (context, option
   return EXIT_OK;
 };
 
-/** Days before today whose receipts tell which vessels there are, beside those of the range. */
+/** Days before today whose receipts give the vessels, besides those of the range. */
 const RECENT_DAYS = 14;
 
-/** The vessels of a backfill as far as they are known without the service, which may be down. */
+/** The vessels of a backfill, as far as they are known without the service, which may be down. */
 async function vesselsToList({ app }: Fleet, backfill: Backfill, job: Job | undefined) {
   if (backfill.vessels.length > 0) return { vessels: backfill.vessels, vesselsFrom: 'command' as const };
   if (job === undefined || !('discover' in job.vessels))

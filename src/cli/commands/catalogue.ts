@@ -1,4 +1,4 @@
-/** `vessels` and `series`: what there is at the service, or in the lake, in the words of a job's `select`. */
+/** `vessels` and `series`: list what the service or the lake has, in the form of a job's `select`. */
 import { type AppOverrides, openClient } from '../../app.ts';
 import { usageError } from '../../core/errors.ts';
 import { formatCount, type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
@@ -15,7 +15,7 @@ import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } fro
 
 interface CatalogueOptions extends JsonOption {
   readonly lake?: boolean;
-  /** Days before now in which a last reading is looked for; 0: none is. */
+  /** Days before now in which the last reading is searched; 0: it is not searched. */
   readonly days: number;
   readonly csv?: boolean;
 }
@@ -101,7 +101,7 @@ async function ask<T>(
   const config = loadServiceConfig(context.env, context.envFile);
   const { settings, jobs, jobFaults } = config;
   const log = commandLog(context, settings.LOG_LEVEL);
-  // Whoever writes a first job wants to know what it may select.
+  // The author of a first job wants to know what it may select.
   for (const fault of jobFaults) log.warn({}, `the jobs that are left out: ${fault}`);
   const { client, close } = await openClient(config, context.env, log, overrides);
   const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
@@ -145,7 +145,7 @@ const VALUE_CHARS = 24;
 const HEAD = ['select', 'unit', 'range', 'type', 'last reading', 'value', 'jobs', 'other names'];
 const LEFT_OUT = 'The names in other domains are left out, for want of room: --json and --csv have them.';
 
-/** A table for each vessel; without the names in other domains where `columns` do not hold them. */
+/** A table for each vessel; without the names in other domains if `columns` are too few. */
 function formatSeries(entries: readonly SeriesEntry[], columns: number, colours: Colours): string {
   const byVessel = [...Map.groupBy(entries, ({ vessel }) => vessel)];
   const whole = byVessel.map(([, ofVessel]) => [HEAD, ...ofVessel.map(rowOf)]);
@@ -178,7 +178,7 @@ function shortValue(json: string | null): string {
   return json.length > VALUE_CHARS ? `${json.slice(0, VALUE_CHARS - 1)}…` : json;
 }
 
-/** As they would stand in `select`, but for the one that is shown already. */
+/** Names in the form of `select`, except for the one that is shown already. */
 function otherNames(entry: SeriesEntry): string {
   const shown = expressionOf(entry);
   const others = [...entry.names].map(([domain, name]) =>

@@ -1,4 +1,4 @@
-/** `check`: does everything that an export needs work, and what to do about what does not. */
+/** `check`: tests everything that an export needs, and prints advice for each failure. */
 import { type Job, systemClock } from '../../core/model/index.ts';
 import { pickJobs } from '../../core/names.ts';
 import { surveyConfig } from '../../runtime/config/config.ts';
@@ -12,7 +12,7 @@ export const checkCommand: Command<[Names, JsonOption]> = async (context, names,
   const { stdout, env, envFile } = context;
   const output = openOutput(stdout, 'check', options);
   const config = surveyConfig(env, envFile);
-  // The names of jobs that have faults are not known: those are told anyway.
+  // Jobs with faults have no name yet: their faults are always printed.
   const isNamed = ({ name }: Job) => names.length === 0 || names.includes(name);
   const jobs = config.faults.length === 0 ? pickJobs(config.jobs, names) : config.jobs.filter(isNamed);
   const results: CheckResult[] = [];

@@ -1,9 +1,9 @@
 /**
- * What commands are made of: the settings, the lake or all that an export needs, and one way to print a result.
+ * Common parts of commands: opening settings, lake, app and queue, and printing a result.
  *
- * `--json` prints one object, `--ndjson` an item a line as it comes, its `kind` first, and the summary last: without that line the output is not whole.
- * A list that may have hundreds of thousands of items (STREAMED) stands first in the object and is written as it is made: where the command fails in
- * between, what was printed is no whole JSON.
+ * `--json` prints one object, `--ndjson` each item as a line as it comes, its `kind` first, and the summary last: without that line the output is incomplete.
+ * A list that may have hundreds of thousands of items (STREAMED) comes first in the object and is written as it is made: if the command fails meanwhile,
+ * the JSON is incomplete.
  */
 import { once } from 'node:events';
 import type { AppOverrides } from '../../app.ts';
@@ -36,7 +36,7 @@ export function readLakeConfig({ env, envFile }: Pick<CommandContext, 'env' | 'e
   return loadLakeConfig(env, undefined, envFile);
 }
 
-/** A configuration, the jobs of it that are named, and a log. `write` as in `commandLog`. Throws ConfigError. */
+/** The configuration, its jobs with the given names, and a log. `write` as in `commandLog`. Throws ConfigError. */
 export function configure<C extends LakeConfig>(
   context: CommandContext,
   config: C,
@@ -54,13 +54,13 @@ export async function openExport(
   write?: WriteLine,
 ) {
   const configured = configure(context, readConfig(context), names, write);
-  // What an export needs is loaded by those alone who export.
+  // Only commands that export load what an export needs.
   const { openApp } = await import('../../app.ts');
   const app = await openApp(configured.config, context.env, configured.log, overrides);
   return { ...configured, app, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** The same for an export in this process, of which the processes of a fleet are told where there is Redis. */
+/** The same for an export in this process, which is reported to the fleet if there is Redis. */
 export async function openToldExport(
   context: CommandContext,
   names: readonly string[],
@@ -79,14 +79,14 @@ export async function openToldExport(
   return { ...opened, news, [Symbol.asyncDispose]: close };
 }
 
-/** The lake alone, which needs no credentials. */
+/** Only the lake, which needs no credentials. */
 export async function openLake(context: CommandContext, names: readonly string[] = [], write?: WriteLine) {
   const configured = configure(context, readLakeConfig(context), names, write);
   const store = await openStore(configured.config.settings.LAKE_URL, context.env, configured.log);
   return { ...configured, store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-/** The lake, and with `asksService` a client of the query service too. */
+/** The lake, and with `asksService` also a client of the query service. */
 export async function openLakeAndService(
   context: CommandContext,
   names: readonly string[],
@@ -103,7 +103,7 @@ export async function openLakeAndService(
 
 export type OpenedLake = Awaited<ReturnType<typeof openLakeAndService>>;
 
-/** App and queue, whose libraries are loaded by those alone who need them. */
+/** App and queue; only commands that need them load their libraries. */
 export async function openQueue(
   context: CommandContext,
   config: Config,
@@ -116,7 +116,7 @@ export async function openQueue(
   return { ...fleet, log, [Symbol.asyncDispose]: () => fleet.close() };
 }
 
-/** For commands that write and ask no service. Throws ConfigError `other-source` where QUERY_BASE_URL is not the job's source. */
+/** For commands that write without the service. Throws ConfigError `other-source` if QUERY_BASE_URL is not the job's source. */
 export async function expectOwnLake(
   store: ObjectStore,
   { QUERY_BASE_URL: url }: LakeConfig['settings'],
@@ -125,7 +125,7 @@ export async function expectOwnLake(
   await checkSources(store, url === undefined ? undefined : { url }, [job]);
 }
 
-/** Waits for the signal, then for the end of `close`; whatever is still being answered, the process ends soon after. */
+/** Waits for the signal, then for `close`, with a time limit for requests that are still being answered. */
 export async function untilStopped(
   signal: AbortSignal,
   log: Log,
@@ -145,16 +145,16 @@ export interface OutputOptions {
 export type JsonOption = Pick<OutputOptions, 'json'>;
 
 export interface Output<K extends ResultName> {
-  /** For people: items go nowhere. */
+  /** The output is text for people, so items are not printed as JSON. */
   readonly isText: boolean;
   add<L extends keyof Lists<K>>(list: L, item: Item<K, L>): void;
-  /** Adders without end wait for it, where there is something: else what nobody has read yet is kept. */
+  /** If it returns a promise, loops that add many items wait for it: otherwise unread output fills the memory. */
   taken(): Promise<void> | undefined;
-  /** Once, after the last item. `text` is what people are told. */
+  /** Call it once, after the last item. `text` is for people. */
   end(summary: Summary<K>, text?: () => string): void;
 }
 
-/** The one of these options that is given, if any. Throws ConfigError `usage` where several are. */
+/** The one of these options that is given, if any. Throws ConfigError `usage` if several are. */
 export function expectOne<N extends string>(
   options: { readonly [name in N]?: unknown },
   names: readonly N[],
@@ -168,7 +168,7 @@ export function expectOne<N extends string>(
 /** Lists that are written as they are made. */
 const STREAMED: Partial<Record<ResultName, string>> = { status: 'days' };
 
-/** What the options ask for. Holds the items of a `--json` only, and not those of a streamed list. Throws ConfigError `usage`. */
+/** The output in the form of the options. It holds items only for `--json`, and not those of a streamed list. Throws ConfigError `usage`. */
 export function openOutput<K extends ResultName>(screen: Screen, name: K, options: OutputOptions): Output<K> {
   const { json = false, ndjson = false } = options;
   expectOne(options, ['json', 'ndjson']);
@@ -209,7 +209,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
   };
 }
 
-/** Members that are for people: cleaned and bounded, where all others are exact. */
+/** Members with text for people: cleaned and bounded, while all others are exact. */
 const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'warning'];
 
 function withBoundedTexts(item: object): object {

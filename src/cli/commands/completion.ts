@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { writeFields, writeLines } from '../terminal/screen.ts';
 import { type CommandContext, type CommandRow, EXIT_OK, type OptionRow } from './context.ts';
 
-/** Each hands over the words of the line, the last one as far as it is typed, and gets `name<TAB>meaning` lines. */
+/** Each script passes the words of the line, the last one as far as it is typed, and gets `name<TAB>meaning` lines. */
 const SCRIPTS = {
   bash: `_vessel_export() {
   local IFS=$'\\n'
@@ -39,7 +39,7 @@ export function completionCommand(context: CommandContext, shell: Shell): number
   return EXIT_OK;
 }
 
-/** Print what may stand in the place of the last of `words`. Reads the names in JOBS_DIR and nothing else. */
+/** Print what may replace the last of `words`. It reads only the names in JOBS_DIR. */
 export function completeCommand(
   context: CommandContext,
   commands: readonly CommandRow[],
@@ -73,7 +73,7 @@ function candidates(
   if (sub) return candidates(subcommands, rest, typed, jobs);
   const flagOf = ([flags]: OptionRow) => flags.split(' ')[0]!;
   if (typed.startsWith('-')) return options.map((row) => [flagOf(row), row[1]]);
-  // The value of an option is the person's own to know.
+  // There are no suggestions for the values of other options.
   if (options.some((row) => row[0].includes('<') && flagOf(row) === rest.at(-1))) return [];
   const here = rest.length === 0 ? subcommands.map(({ name, summary }) => [name, summary] as const) : [];
   const [name, , choices = []] = argument ?? [''];
@@ -87,7 +87,7 @@ function jobNames(folder: string): Candidate[] {
       /\.ya?ml$/.test(file) ? [[file.replace(/\.ya?ml$/, ''), 'job'] as const] : [],
     );
   } catch {
-    // Nothing can be said in the middle of somebody's typing.
+    // No error can be printed while somebody types.
     return [];
   }
 }

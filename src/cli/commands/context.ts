@@ -1,4 +1,4 @@
-/** What commands are given, and the rows that say what can be typed. */
+/** What commands get, and the type of the rows that describe them. */
 import type { AppOverrides } from '../../app.ts';
 import type { Log } from '../../core/model/index.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
@@ -12,14 +12,14 @@ export interface CommandContext {
   readonly stdin?: NodeJS.ReadStream | undefined;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Aborted on the first SIGINT or SIGTERM. Until it is asked for, a signal ends the process: ask once settings are read. */
+  /** Aborted on the first SIGINT or SIGTERM. Until it is read, a signal ends the process: read it after the settings. */
   readonly signal: AbortSignal;
 }
 
-/** Of jobs, or of vessels. */
+/** Names of jobs, or of vessels. */
 export type Names = readonly string[];
 
-/** A command gets its arguments and options as its row has them, and gives its exit code. `overrides` are for tests. */
+/** A command gets arguments and options as in its row, and returns its exit code. `overrides` are for tests. */
 export type Command<Given extends readonly unknown[], Overrides = AppOverrides> = (
   context: CommandContext,
   ...given: [...Given, overrides?: Overrides]
@@ -32,7 +32,7 @@ export const EXIT_INTERRUPTED = 130;
 export const EXIT_NO_READER = 141;
 export const EXIT_TERMINATED = 143;
 
-/** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
+/** A log on stderr: short lines on a terminal, otherwise JSON. `write` can be that of a view with a progress bar. */
 export function commandLog(
   { env, stderr }: Pick<CommandContext, 'env' | 'stderr'>,
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
@@ -54,19 +54,19 @@ export type ArgumentRow = readonly [name: string, meaning: string, choices?: rea
 export interface CommandRow {
   readonly name: string;
   readonly summary: string;
-  /** It says itself what is wrong with the file of settings. */
+  /** The command itself reports errors in the file of settings. */
   readonly tellsOfEnvFile?: boolean;
   readonly arguments?: readonly ArgumentRow[];
   readonly options?: readonly OptionRow[];
   /** What follows `vessel-export` in examples; the first words of the help's last lines. */
   readonly examples: readonly string[];
   readonly subcommands?: readonly CommandRow[];
-  /** Runs until it is told to stop: where no terminal is, its stderr is lines of JSON and nothing else. */
+  /** It runs until it is stopped: if stderr is no terminal, it has only lines of JSON. */
   readonly isLongRunning?: boolean;
-  /** Reads gigabytes and keeps little of it: its heap is collected early. */
+  /** It reads gigabytes and keeps little: garbage is collected early. */
   readonly readsMuch?: boolean;
   readonly hidden?: boolean;
-  /** The command, loaded when it is used. It is given its arguments, and its options if it has any. */
+  /** The command, loaded when it is used. It gets its arguments, and its options if it has any. */
   // biome-ignore lint/suspicious/noExplicitAny: commander has read them by the rows above.
   readonly load: () => Promise<(context: CommandContext, ...given: any[]) => number | Promise<number>>;
 }

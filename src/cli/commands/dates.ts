@@ -26,7 +26,7 @@ export interface Dates {
   readonly meaning?: string;
 }
 
-/** Before today, where no dates are given. */
+/** Days before today, if no dates are given. */
 export const EXPORT_DAYS = 1;
 
 export function vesselFaults(vessels: readonly string[] = []): string[] {
@@ -70,7 +70,7 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 
-/** Does it name neither dates nor vessels, so that it is about other days tomorrow, as what cron runs is? */
+/** Whether it names neither dates nor vessels, so that it means other days tomorrow, like a cron job. */
 export function isRegular({ from, to, month, vessel }: RangeOptions): boolean {
   return [from, to, month, vessel].every((given) => given === undefined);
 }

@@ -1,4 +1,4 @@
-/** A first job, of series that the service really has. */
+/** Writes a first job file, with series that the service really has. */
 import { FLAT_DOMAINS, type SeriesMetadata, vesselOf } from '../../core/model/index.ts';
 import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
@@ -7,9 +7,9 @@ import { askMetadata } from '../../source/metadata.ts';
 export interface Sample {
   readonly vessel: string;
   readonly vesselName: string | null;
-  /** In which the series are named. */
+  /** The domain of the series' names. */
   readonly domain: string;
-  /** The ones to begin with. */
+  /** The series to begin with. */
   readonly series: readonly SampledSeries[];
 }
 
@@ -22,7 +22,7 @@ const LIKED = [
   [/fuel.*consumption/i, /fuel/i],
 ];
 
-/** The first vessel that the service names, and some of its series; undefined where it names none by flat names. */
+/** The first vessel that the service returns, and some of its series; undefined if it has no flat names. */
 export async function sampleService(
   ports: Pick<CataloguePorts, 'client' | 'signal'>,
 ): Promise<Sample | undefined> {
@@ -45,7 +45,7 @@ export async function sampleService(
 type Asker = Parameters<typeof askMetadata>[0];
 
 async function firstVessel(asker: Asker, expression: string): Promise<string | undefined> {
-  // Thrown to leave an answer that may be long: the first vessel is enough.
+  // Thrown to stop reading an answer that may be long: the first vessel is enough.
   const enough = new Error('enough');
   let found: string | undefined;
   const keep = (element: { vesselImo(): string | null }): undefined => {
@@ -62,7 +62,7 @@ function sampled({ id, unitOfMeasure: unit, vesselName }: SeriesMetadata) {
   return { id, unit, vesselName };
 }
 
-/** The one whose name is liked best, and of several the shortest. */
+/** The series with the most preferred name, and of several the one with the shortest. */
 function best(series: readonly SampledSeries[], shapes: readonly RegExp[]): SampledSeries[] {
   for (const shape of shapes) {
     const names = series.filter(({ id }) => shape.test(tagOf(id)));
@@ -75,7 +75,7 @@ function tagOf(id: string): string {
   return id.slice(id.indexOf('/') + 1);
 }
 
-/** The text of a job file; without a sample one that takes everything of every vessel. */
+/** The text of a job file; without a sample it selects everything of every vessel. */
 export function firstJobText(sample: Sample | undefined): string {
   const select =
     sample === undefined

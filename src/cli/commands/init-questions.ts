@@ -1,4 +1,4 @@
-/** What `init` has to know: from its options, from the environment, or from whoever sits at the terminal. */
+/** The settings that `init` needs, from its options, the environment, or questions at the terminal. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { usageError } from '../../core/errors.ts';
@@ -10,9 +10,9 @@ import { paint, type Screen, writeText } from '../terminal/screen.ts';
 interface Question {
   readonly name: string;
   readonly text: string;
-  /** Not echoed; as an option a file is named. */
+  /** Not echoed; its option names a file. */
   readonly isSecret?: boolean;
-  /** What Enter means where nothing is known. */
+  /** The answer of Enter if there is no value yet. */
   readonly fallback?: () => string;
   readonly isOptional?: boolean;
   readonly isAsked?: (values: Values) => boolean;
@@ -66,7 +66,7 @@ export type InitAnswers = { readonly [option in QuestionOption]?: string } & {
   readonly allowHttp?: boolean;
 };
 
-/** Variables that `init` writes: any other line of a `.env` is somebody else's. */
+/** Variables that `init` writes: other lines of a `.env` stay as they are. */
 export const INIT_VARIABLES: readonly string[] = [
   ...Object.values<Question>(QUESTIONS).flatMap(({ name, isSecret }) =>
     isSecret ? [name, `${name}_FILE`] : [name],
@@ -107,7 +107,7 @@ export async function askSettings(
   return values;
 }
 
-/** By option, which for a secret names a file, or by environment. */
+/** From the option, which for a secret names a file, or from the environment. */
 function knownOf({ name, isSecret }: Question, given: string | undefined, env: Environment) {
   if (given !== undefined) return isSecret ? { [`${name}_FILE`]: given } : { [name]: asWritten(name, given) };
   if (isSecret && env[`${name}_FILE`]) return { [`${name}_FILE`]: env[`${name}_FILE`]! };
@@ -147,7 +147,7 @@ function asWritten(name: string, text: string): string {
   return pathToFileURL(resolve(text)).href;
 }
 
-/** What is wrong with one value, by the rules of all settings. */
+/** The fault of one value, by the rules of the settings. */
 function faultOf(name: string, values: Values, env: Environment): string | undefined {
   const others = VARIABLES.map((variable) => variable.name).filter((one) => one !== name);
   const isSet = (values[name] ?? values[`${name}_FILE`]) !== undefined;

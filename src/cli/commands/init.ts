@@ -102,7 +102,7 @@ async function excludeExamples(
   return isWanted ? [] : unused;
 }
 
-/** Undefined: something has failed, and nothing is to be written. */
+/** Undefined: a check has failed, and nothing must be written. */
 async function askUntilGood(context: CommandContext, options: InitOptions, prompt: Prompt | undefined) {
   const { stderr } = context;
   let known: Environment = context.env;
@@ -113,7 +113,7 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
     const { settings } = readEnvironment(env);
     if (!options.check) return { values, settings, sample: undefined };
     writeText(stderr, 'Checking the service and the lake …\n');
-    // They have been read once already, each for itself.
+    // Each value was checked by itself already.
     const service = checkService(settings as Settings, EVERYTHING, systemClock, context.signal);
     const use = { settings, jobs: [options.job] };
     const lake = checkLake(settings.LAKE_URL!, env, systemClock, context.signal, use);
@@ -126,7 +126,7 @@ async function askUntilGood(context: CommandContext, options: InitOptions, promp
       return undefined;
     }
     if (await prompt.confirm('Something has failed. Answer again?', true)) {
-      // The answers are what Enter means now.
+      // The last answers are the defaults now.
       known = env;
       answers = {};
     } else if (await prompt.confirm('Write all the same?', false)) {
@@ -145,7 +145,7 @@ function withAnswers(env: Environment, values: Values): NodeJS.ProcessEnv {
 
 const SAMPLE_PATIENCE_MS = 30_000;
 
-/** Without one the job is a general one: that is no reason to fail. */
+/** Without a sample the job is a general one, which is no failure. */
 async function findSample(context: CommandContext, settings: Partial<Settings>): Promise<Sample | undefined> {
   const { signal, stderr } = context;
   const patience = { limit: 1, patienceMs: SAMPLE_PATIENCE_MS };

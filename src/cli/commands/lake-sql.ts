@@ -1,4 +1,4 @@
-/** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant, and what `wide` is to be. */
+/** Common part of `views` and `sql`: a session on the lake's views of the given jobs, and the shape of `wide`. */
 import { ConfigError, usageError } from '../../core/errors.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { openLakeSession } from '../../query/sql/lake-session.ts';
@@ -53,7 +53,7 @@ export async function openLakeSql(
   const bounds = { tempDir: config.settings.TEMP_DIR, maxFetchBytes: fetchGb * 1e9 };
   const session = await openLakeSession({ store, layout, log, ...found, wide, ...bounds }, context.signal);
   opening.defer(() => session.close());
-  // The first export makes it what LAKE_LAYOUT says.
+  // The first export gives it the layout of LAKE_LAYOUT.
   const toBe = layout === 'plain' ? (config.settings.LAKE_LAYOUT ?? layout) : layout;
   const empty = { layout: toBe, sources: emptySources, receiptJobs: jobNames };
   const lake: ViewedLake = { ...session.lake, ...(isEmpty && empty) };
@@ -61,7 +61,7 @@ export async function openLakeSql(
   return { session, lake, wide, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Checks what can be checked without the lake. Throws ConfigError `usage` that lists every fault. */
+/** Checks options without the lake. Throws ConfigError `usage` that lists every fault. */
 function wideFromOptions(options: LakeSqlOptions, onWarning: (text: string) => void) {
   const { columns = ['shared'], vessel: vessels = [], aggregate } = options;
   const windowed = windowMicros(options.window);

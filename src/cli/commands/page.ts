@@ -1,4 +1,4 @@
-/** The page of a process of the fleet: opened when somebody first looks at it. */
+/** The page of a process of the fleet, opened at its first request. */
 import type { Log } from '../../core/model/index.ts';
 import { readNetworks } from '../../core/model/web-address.ts';
 import { readVersion } from '../../core/version.ts';

@@ -1,4 +1,4 @@
-/** `plan`: what an export of a range will take, before it is begun. Writes nothing. */
+/** `plan`: estimates an export of a range. Writes nothing. */
 import { systemClock } from '../../core/model/index.ts';
 import { estimateJob } from '../../export/estimate/estimate-job.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';

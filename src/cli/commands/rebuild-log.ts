@@ -1,4 +1,4 @@
-/** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
+/** `rebuild-log`: rebuilds the log of a table from the receipts. Shows what it would do; does it with `--yes`. */
 import { usageError } from '../../core/errors.ts';
 import { countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
@@ -7,7 +7,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { Command, JsonOption } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, expectOwnLake, openLake, openOutput } from './command.ts';
 
-/** Faults that are shown; there may be one a vessel-day. */
+/** Maximum of faults that are shown; there may be one per vessel-day. */
 const SHOWN = 5;
 
 type RebuildOptions = JsonOption & { readonly yes?: boolean };

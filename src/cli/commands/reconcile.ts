@@ -103,7 +103,7 @@ function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
 
 type Enqueue = (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
 
-/** The app; with `--run` those who are told of it, and with `--enqueue` the queue. */
+/** The app; with `--run` also the report to the fleet, and with `--enqueue` the queue. */
 async function openFor(
   context: CommandContext,
   names: readonly string[],
@@ -122,7 +122,7 @@ async function openFor(
   return { ...nobody, ...fleet, jobs, enqueue };
 }
 
-/** What an export fixes. Days that would lose readings are noted, so that they are not tried again. */
+/** Tasks that an export fixes. Days that would lose readings get a note, so that they are not tried again. */
 async function toRepair(
   app: App,
   jobs: readonly Job[],
@@ -149,7 +149,7 @@ interface Report {
   readonly requests: { readonly compare: number; readonly export: number };
 }
 
-/** False where somebody has to look: refusals, contradictions, what could not be asked, failed exports, what the queue left. */
+/** False if somebody has to act: refusals, contradictions, days that could not be compared, failed exports, days without room in the queue. */
 function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileOptions): boolean {
   const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
   const fixes = exported !== undefined || queued !== undefined;

@@ -1,4 +1,4 @@
-/** What commands print for machines: one vocabulary, one meaning for each of its words, and the source of `schemas/`. */
+/** The JSON output of commands: each member has the same meaning everywhere. The source of `schemas/`. */
 import { z } from 'zod';
 import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { FINDINGS, type FindingName } from '../../audit/verify/findings.ts';

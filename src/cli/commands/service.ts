@@ -39,7 +39,7 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
   const { maxConnections, maxConnectionsPerAddress } = options;
   const write = (line: string) => writeLines(context.stderr, line);
   const log = commandLog(context, 'info');
-  // Before the signal is asked for: until then one ends the process, also while a pipe keeps it waiting here.
+  // This comes before the signal is read: until then a signal ends the process, even while a pipe blocks it here.
   const known = clients !== undefined && { clients: readClients(clients) };
   const { signal } = context;
   const service = await startService({
@@ -48,7 +48,7 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
     ...(rate !== undefined && { ratePerMinute: rate }),
     ...(maxConcurrency !== undefined && { maxConcurrency }),
     ...(latency !== undefined && { latencyMs: latency }),
-    // Lines for machines, on a terminal too.
+    // Lines of JSON, also on a terminal.
     ...(options.accessLog && { accessLog: createLog({ level: 'info', readable: false, write }) }),
     connectionLimits: {
       ...(maxConnections !== undefined && { maxConnections }),
@@ -63,7 +63,7 @@ export async function serviceCommand(context: CommandContext, options: ServiceCo
   return EXIT_OK;
 }
 
-/** Throws ConfigError where two things are to be served. */
+/** Throws ConfigError if there are two sources of data. */
 async function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCommandOptions) {
   if (data !== undefined && replay !== undefined)
     throw new ConfigError('service-options', 'got both --data and --replay, expected one of them');
@@ -72,7 +72,7 @@ async function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCo
   return { seed, vessels, readingsPerDay };
 }
 
-/** A lake of files, or with the files that its tables have: others lie beside them. */
+/** The files of a plain lake, or those that the tables of a delta lake have. */
 async function lakeData(dataDir: string) {
   const store = createLocalStore(dataDir);
   if ((await readLayout(store)) === 'plain') return { dataDir };

@@ -18,7 +18,7 @@ export interface SqlOptions extends LakeSqlOptions {
   readonly title?: string;
 }
 
-/** Ask, and print. `input` is stdin. */
+/** Run the queries, and print their results. `input` is stdin. */
 export async function sqlCommand(
   context: CommandContext,
   argument: string | undefined,
@@ -77,7 +77,7 @@ async function answer(
   else await writeRowTable(stdout, rows);
 }
 
-/** Whole or not at all. */
+/** Writes the whole file or none. */
 async function writeWhole(option: string, to: string, write: (beside: string) => Promise<void>) {
   const beside = `${to}.${process.pid}.part`;
   try {

@@ -1,4 +1,4 @@
-/** `status`: what the lake holds of each vessel-day, by the lake alone. */
+/** `status`: the state of each vessel-day, from the lake alone. */
 import { type Coverage, type CoverageState, createCoverageSum } from '../../audit/status/cells.ts';
 import { readJobStatus } from '../../audit/status/job-status.ts';
 import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
@@ -14,7 +14,7 @@ import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
 import { askedDates, datesOr, formatDates, type RangeOptions } from './dates.ts';
 
 export interface StatusOptions extends RangeOptions, OutputOptions {
-  /** Ask the service which vessels there are, for jobs that discover them. */
+  /** Request the vessels from the service, for jobs with discovery. */
   readonly discover?: boolean;
 }
 
@@ -69,7 +69,7 @@ export const statusCommand: Command<[Names, StatusOptions]> = async (
   return EXIT_OK;
 };
 
-/** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
+/** Prints each cell as JSON, or keeps it for people; returns the totals, and each vessel's newest day with an attempt. */
 async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: Coverage[]) {
   const sum = createCoverageSum();
   const newest = new Map<string, Coverage>();
@@ -91,7 +91,7 @@ async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, sh
 
 type VesselsFrom = Item<'status', 'jobs'>['vesselsFrom'];
 
-/** Undefined `vessels`: those that the lake knows; undefined `troubles`: nobody was asked. */
+/** Undefined `vessels`: those in the lake; undefined `troubles`: the service was not requested. */
 interface ShownVessels extends Partial<Pick<JobVessels, 'vessels' | 'troubles'>> {
   readonly vesselsFrom: VesselsFrom;
 }
@@ -112,7 +112,7 @@ async function vesselsToShow(
 
 const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'missing', 'running']);
 
-/** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried, which is given. */
+/** Without the service: vessels that it did not list, or had no series of, at the last attempt, with the day of that. */
 function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {
   return [...newest].flatMap(([vessel, { day, unlisted, code, message = '' }]) => {
     if (code === 'no-series') return [{ vessel, code: 'unlisted' as const, message }];

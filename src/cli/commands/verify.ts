@@ -13,9 +13,9 @@ export interface VerifyOptions extends RangeOptions, OutputOptions {
   readonly deep?: boolean;
 }
 
-/** Vessel-days at once with `--deep`: as many objects of S3 lie in the temp folder. */
+/** Vessel-days at once with `--deep`: as many objects of S3 are in the temp folder. */
 const MAX_DEEP_AT_ONCE = 4;
-/** Without it the store's latency is what takes time, and each vessel-day holds a range of 4 MiB. */
+/** Without `--deep` most time is the store's latency, and each vessel-day holds a range of 4 MiB. */
 const MIN_AT_ONCE = 8;
 
 export const verifyCommand: Command<[jobNames: readonly string[], VerifyOptions]> = async (
@@ -98,7 +98,7 @@ function toFinding({ name: code, day, where: key, ...rest }: Finding): Item<'ver
   return { ...day, code, message, key, found, expected, next };
 }
 
-/** What the lake has beside what was asked for. Throws ConfigError where jobs and vessels match nothing of it. */
+/** Jobs in the lake without a job file. Throws ConfigError if jobs and vessels match nothing in the lake. */
 async function lookAround(
   { store, jobs, config }: OpenedLake,
   vessels: readonly string[],

@@ -18,7 +18,7 @@ interface WebOptions {
   readonly port?: number;
 }
 
-/** Prints the page's address once it listens. Throws ConfigError `no-lake`, `cannot-listen`, or `page-closed` where nobody could look. */
+/** Prints the page's address once it listens. Throws ConfigError `no-lake`, `cannot-listen`, or `page-closed` if no user could read the page. */
 export async function webCommand(given: CommandContext, { host, port }: WebOptions): Promise<number> {
   const listening = {
     ...(host !== undefined && { HTTP_HOST: host }),
@@ -46,7 +46,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
   return EXIT_OK;
 }
 
-/** Throws ConfigError `no-lake` where nothing is: what was meant is somewhere else. */
+/** Throws ConfigError `no-lake` if there is nothing: LAKE_URL is probably wrong. */
 async function expectLake(store: ObjectStore, lakeUrl: string): Promise<void> {
   if ((await readLakeFile(store)) !== undefined) return;
   // Older lakes have no such file.

@@ -24,7 +24,7 @@ export async function workerCommand(
   await runFleetProcess({ ...about, active, oldestMs, held }, async (fleet, { emit }, url) => {
     work = startWork(config, fleet, log, emit, times);
     log.info({ vesselDaysAtOnce: config.settings.WORKER_CONCURRENCY, http: url }, 'worker is ready');
-    // It may be waiting for Redis, which does not have to come back for this process to end.
+    // It may be waiting for Redis; the process must end even if Redis does not come back.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);
     log.info({ underWay: active() }, 'stopping: unfinished vessel-days are handed back');
     await work.worker.stop();

@@ -1,4 +1,4 @@
-/** Rows of a query as a chart, in SVG: the first column is time, each other one a line of no more points than can be seen. */
+/** Rows of a query as a chart in SVG: the first column is time, each other one a line with at most as many points as pixels show. */
 import { ConfigError } from '../../core/errors.ts';
 import { cleanForeignText, formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
@@ -11,14 +11,14 @@ const COLOURS = [
   ['#ffcb6b', '#9a5b00'],
   ['#f78c6c', '#b3380b'],
 ] as const;
-/** What is held in memory at once. */
+/** Maximum that is held in memory at once. */
 const MAX_CELLS = 4_000_000;
 const MAX_LINES = 24;
 const MAX_TEXT = 100;
 
 type Point = Readonly<{ x: number; value: number }>;
 
-/** Throws ConfigError `no-chart` where there are not two rows with a time, and a number in every other column. */
+/** Throws ConfigError `no-chart` unless there are two rows with a time, and a number in every other column. */
 export async function drawChart({ columns, rows }: Rows, title?: string): Promise<string> {
   const names = columns.slice(1);
   if (names.length === 0 || names.length > MAX_LINES)
@@ -51,7 +51,7 @@ export async function drawChart({ columns, rows }: Rows, title?: string): Promis
   return page(title ?? names.join(', '), bands, [from, to]);
 }
 
-/** Instants of DuckDB; those without a zone, and dates, are UTC as everything in a lake is. */
+/** Instants of DuckDB; those without a zone, and dates, are UTC, like everything in a lake. */
 function timeOf(cell: Cell): number | undefined {
   const found = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:[.]\d+)?)Z?)?$/.exec(String(cell));
   if (found === null) return undefined;
@@ -59,7 +59,7 @@ function timeOf(cell: Cell): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Decimals and large whole numbers come as text; what is not finite is no point. */
+/** Decimals and large integers come as text; values that are not finite are no points. */
 function numberOf(cell: Cell): number | null | undefined {
   if (cell === null || typeof cell === 'number') return cell;
   if (typeof cell === 'boolean') return undefined;
@@ -67,7 +67,7 @@ function numberOf(cell: Cell): number | null | undefined {
   return /^-?\d+(?:[.]\d+)?(?:[eE][-+]?\d+)?$/.test(cell) ? Number(cell) : undefined;
 }
 
-/** Of each pixel's width its least and its largest value; a new piece after a width with rows and no value. */
+/** The smallest and largest value of each pixel column; a column with rows but no value begins a new piece. */
 function visiblePieces(xs: readonly number[], values: readonly (number | null)[]): Point[][] {
   const pieces: Point[][] = [[]];
   let least: Point | undefined;
@@ -99,7 +99,7 @@ function band(name: string, index: number, pieces: readonly (readonly Point[])[]
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const top = PLOT.top + index * (PLOT.lineHeight + PLOT.gap);
   const bottom = top + PLOT.lineHeight;
-  // Halves, for the difference of two numbers may be beyond all numbers.
+  // Halved, because the difference of two numbers may overflow.
   const share = (value: number) => (value / 2 - least / 2) / (most / 2 - least / 2 || 1);
   const spot = ({ x, value }: Point) =>
     `${x.toFixed(1)},${(bottom - share(value) * (PLOT.lineHeight - 6)).toFixed(1)}`;
@@ -108,7 +108,7 @@ function band(name: string, index: number, pieces: readonly (readonly Point[])[]
   return [
     `  <text class="name${colour}" x="${PLOT.left}" y="${top - 6}">${xmlText(name)}: ${shown(least)} to ${shown(most)}</text>`,
     `  <line class="grid" x1="${PLOT.left}" x2="${PLOT.right}" y1="${bottom}" y2="${bottom}"/>`,
-    // A point alone is drawn to itself: a dot, by its round caps.
+    // A single point is drawn as a line to itself: its round caps make a dot.
     ...pieces.map((piece) => {
       const points = (piece.length === 1 ? [...piece, ...piece] : piece).map(spot).join(' ');
       return `  <polyline class="line${colour}" points="${points}"/>`;

@@ -1,4 +1,4 @@
-/** What a check found, as lines. */
+/** Results of a check, as lines. */
 import { countOf } from '../../core/model/index.ts';
 import { CHECK_STATES, CHECK_SUBJECTS, type CheckResult, type CheckState } from '../check/result.ts';
 import { type Colours, paint, type Style } from './screen.ts';

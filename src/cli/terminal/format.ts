@@ -1,8 +1,8 @@
-/** Counts, sizes, times and tables as people read them. */
+/** Counts, sizes, times and tables for people. */
 import { stripVTControlCharacters } from 'node:util';
 import { cleanMessage, formatCount } from '../../core/model/index.ts';
 
-/** `350,000`, `1.23 M`, `12.3 bn`: for lines that have little room. */
+/** `350,000`, `1.23 M`, `12.3 bn`: for short lines. */
 export function formatShort(count: number): string {
   if (count < 1_000_000) return formatCount(Math.round(count));
   return count < 999_500_000 ? `${threeFigures(count / 1e6)} M` : `${threeFigures(count / 1e9)} bn`;
@@ -30,17 +30,17 @@ function threeFigures(number: number): string {
   return number >= 999.5 ? formatCount(Math.round(number)) : number.toPrecision(3);
 }
 
-/** Columns that text takes on a screen: colours take none. */
+/** Width of text on a screen; colours take no columns. */
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
 const GAP = '  ';
 const MAX_CELL_CHARS = 10_000;
-/** A last column narrower than this is hard to read: it goes on lines of its own. */
+/** A last column narrower than this is hard to read: it gets lines of its own. */
 const MIN_LAST_COLUMN = 24;
 
-/** Columns padded to the widest cell; numbers, and columns in `right`, to the right. The last cell goes on below where `columns` are too few. */
+/** Columns padded to the widest cell; numbers, and columns in `right`, are right-aligned. The last cell wraps if `columns` are too few. */
 export function formatTable(
   rows: readonly (readonly (string | number)[])[],
   columns = Infinity,
@@ -71,13 +71,13 @@ export function formatTable(
     .join('\n');
 }
 
-/** One line, bounded: a name from outside must not push the other columns away. */
+/** One bounded line: a long name from outside must not displace the other columns. */
 function cellText(cell: string): string {
   const line = cell.replaceAll('\n', ' ');
   return widthOf(line) > MAX_CELL_CHARS ? cleanMessage(line, MAX_CELL_CHARS) : line;
 }
 
-/** Lines broken between words so that none is wider than `columns`; what follows is set in a little. */
+/** Lines wrapped between words to at most `columns`; following lines are indented. */
 export function wrapText(text: string, columns: number): string {
   return text
     .split('\n')
@@ -91,7 +91,7 @@ export function wrapText(text: string, columns: number): string {
     .join('\n');
 }
 
-/** A word that is wider than `columns`, such as an address, stays whole: it can be copied so. */
+/** A word wider than `columns`, such as an address, is not broken, so that it can be copied. */
 function wrapLine(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const word of text.match(/ *[^ ]+/g) ?? ['']) {

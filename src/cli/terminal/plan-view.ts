@@ -53,7 +53,7 @@ function sampleLine({ sampled }: Basis): string {
   return `${formatCount(sampled.length)} vessel-days of ${countOf(vessels, 'vessel')} between ${dates[0]} and ${dates.at(-1)}; the others are taken to be like them`;
 }
 
-/** Three figures: more would promise what a sample cannot keep. */
+/** Three significant digits: a sample does not give more. */
 function round(count: number): number {
   if (count < 1_000) return count;
   const unit = 10 ** (Math.floor(Math.log10(count)) - 2);

@@ -42,11 +42,11 @@ export function createProgressView(screen: Screen, clock: Clock) {
   function onResult(result: DayResult): void {
     results.push(result);
     if (['done', 'not-begun'].includes(result.status)) return;
-    // Planned as such; with a message it was begun, or would have been.
+    // It was planned with this state; if there is a message, an attempt was made, or refused.
     if (result.status === 'not-due' && result.message === undefined) return;
     timeLeft.finish(result.day, result.rows);
     finished++;
-    // What stops every vessel-day alike is said once.
+    // A reason that stops every vessel-day is printed once.
     if (result.message !== undefined && !shown.has(result.message)) {
       shown.add(result.message);
       bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
@@ -62,13 +62,13 @@ export function createProgressView(screen: Screen, clock: Clock) {
       bar.end();
       toDo = 0;
     },
-    /** What was written since the view was opened, and where; '' when that is nothing. */
+    /** What was written since the view was opened, and where; '' if nothing was. */
     closingLine: (lakeUrl: string) =>
       closingLine(results, (clock.monotonicMs() - startedMs) / 1_000, lakeUrl),
   };
 }
 
-/** `3/6 vessel-days`, `1.23 M of about 1.90 M rows`, `350,000 rows/s`, `2 s left`; '' for what is not known. */
+/** `3/6 vessel-days`, `1.23 M of about 1.90 M rows`, `350,000 rows/s`, `2 s left`; '' for unknown values. */
 export function describeProgress(outlook: Outlook, toDo: number, finished: number): string[] {
   const { rows, expectedRows, counted, rowsPerSecond, secondsLeft, isLeast } = outlook;
   const of = expectedRows === undefined ? '' : ` of ${counted ? '' : 'about '}${formatShort(expectedRows)}`;

@@ -1,4 +1,4 @@
-/** Questions to a person at a terminal. What is secret is not echoed. */
+/** Questions to a person at a terminal. Secrets are not echoed. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CancelledError } from '../../core/errors.ts';
@@ -7,7 +7,7 @@ import { echoTo, type Screen, writeText } from './screen.ts';
 
 export type Prompt = ReturnType<typeof openPrompt>;
 
-/** Lines are taken one after the other, those too that were typed ahead. */
+/** Lines are read one after the other, including those that were typed ahead. */
 export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: AbortSignal) {
   let isMuted = false;
   const echo = echoTo(screen);
@@ -17,7 +17,7 @@ export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: Abo
       done();
     },
   });
-  // The width of lines is the terminal's.
+  // Lines have the width of the terminal.
   Object.assign(output, { columns: screen.columns });
   const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0, prompt: '' });
   const typed: string[] = [];
@@ -45,9 +45,9 @@ export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: Abo
     return await waiting.promise;
   }
 
-  /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
+  /** The next line; '' if the person only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
   async function ask(question: string, { isSecret = false } = {}): Promise<string> {
-    // So that what is typed next is behind it, when a line is drawn again.
+    // The question becomes the prompt, so that it stays when the line is redrawn.
     lines.setPrompt(cleanLines(question));
     lines.prompt();
     isMuted = isSecret;

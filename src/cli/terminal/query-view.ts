@@ -1,17 +1,17 @@
-/** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
+/** Rows of a query as a table that fits a terminal, as CSV, or as JSON. */
 import { countOf, formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
 import { formatTable, widthOf } from './format.ts';
 import { createJsonPage, paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';
 
-/** Rows that a person looks at, and that a pipe is given. */
+/** Maximum of rows on a terminal, and in a pipe. */
 const TERMINAL_ROWS = 40;
 const PIPED_ROWS = 1_000;
 const TERMINAL_CELL = 40;
 const GAP = 2;
 const MORE = '…';
 
-/** The first rows, and as many columns as there is room for; what was left out is said below. */
+/** The first rows, and as many columns as fit; a line below says what was left out. */
 export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Promise<void> {
   const isSeen = screen.isTTY === true;
   const most = isSeen ? TERMINAL_ROWS : PIPED_ROWS;
@@ -26,7 +26,7 @@ export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Pr
   const fitting = fittingColumns(table, roomOn(screen));
   const left = columns.length - fitting;
   const lines = table.map((row) => [...row.slice(0, fitting), ...(left > 0 ? [MORE] : [])]);
-  // Figures stand below each other.
+  // Numbers are right-aligned.
   const right = columns.map((_, column) => shown.every((row) => typeof row[column] !== 'string'));
   const rowsNote = isCut ? `the first ${formatCount(most)} rows` : countOf(shown.length, 'row');
   const note = left > 0 ? `${rowsNote}, ${fitting} of ${columns.length} columns` : rowsNote;
@@ -40,7 +40,7 @@ function cellText(cell: Cell, isSeen: boolean): string {
   return isSeen && widthOf(text) > TERMINAL_CELL ? `${text.slice(0, TERMINAL_CELL - 1)}${MORE}` : text;
 }
 
-/** How many of the first columns a line holds: one at least. */
+/** How many of the first columns fit into a line: at least one. */
 function fittingColumns(table: readonly (readonly string[])[], room: number): number {
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => widthOf(row[column]!))));
   const all = widths.reduce((sum, width) => sum + width + GAP, -GAP);
@@ -67,11 +67,11 @@ export async function writeJsonRows(screen: Screen, { columns, rows }: Rows): Pr
 
 type CsvCell = string | number | boolean | null;
 
-/** What a spreadsheet takes for a formula, which may start programs, and what it would do so with that is a number. */
+/** Texts that a spreadsheet takes for a formula, which may start programs, and the numbers among them. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** A line of CSV by RFC 4180, without its end. A text that a spreadsheet would take for a formula gets an apostrophe before it. */
+/** A line of CSV by RFC 4180, without its line end. A text that a spreadsheet would take for a formula gets an apostrophe. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return cells.map(csvCell).join(',');
 }

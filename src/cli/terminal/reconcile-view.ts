@@ -1,4 +1,4 @@
-/** What a reconciliation found, as lines. */
+/** Findings of a reconciliation, as lines. */
 import type { FindingState } from '../../audit/reconcile/compare-day.ts';
 import type { JobReconciliation } from '../../audit/reconcile/reconcile-jobs.ts';
 import { countOf, formatCount } from '../../core/model/index.ts';
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<FindingState, string>> = {
   unreadable: 'unreadable',
 };
 
-/** Missing and stale days are told by their first and their number: there may be years of them. */
+/** Of missing and stale days only the first and their number are shown: there may be years of them. */
 const COUNTED: ReadonlySet<FindingState> = new Set(['missing', 'stale']);
 
 export function formatReconciliation(found: JobReconciliation, dates: string): string {
@@ -61,7 +61,7 @@ export function formatQueued(queued: readonly QueuedRepair[]): string {
   return `${countOf(queued.length, 'vessel-day')}: ${parts.join(', ')}`;
 }
 
-/** Lines about what the queue did not take, each with what to do. */
+/** Lines about vessel-days that the queue did not take, each with advice. */
 export function formatLeft(queued: readonly QueuedRepair[]): string[] {
   const failed = queued.filter(({ status }) => status === 'in-failed-set');
   const lines = failed.map(

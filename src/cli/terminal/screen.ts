@@ -1,6 +1,6 @@
 /**
- * A stream that a person may be looking at. Commands write to it by the functions here alone, which let nothing through that steers a terminal, but for
- * our own colours and a bar that log lines do not break.
+ * An output stream, maybe a terminal. Commands write to it only with the functions here, which remove control sequences, except for our own colours and
+ * a progress bar that log lines do not break.
  */
 import { inspect, styleText } from 'node:util';
 import { type Clock, cleanForeignText, cleanLines, visibleJson } from '../../core/model/index.ts';
@@ -8,11 +8,11 @@ import { wrapText } from './format.ts';
 
 export interface Screen {
   write(text: string): void;
-  /** When whoever reads has taken what was written; undefined where nothing waits for them. A pipe keeps what it is given. */
+  /** Resolves when the reader has taken what was written; undefined if nothing is buffered. */
   taken?(): Promise<void> | undefined;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-  /** Are colours wanted and understood? */
+  /** Whether colours are wanted and supported. */
   readonly colour?: boolean | undefined;
 }
 
@@ -21,9 +21,9 @@ export type Colours = Pick<Screen, 'colour'>;
 const STYLES = ['red', 'green', 'yellow', 'cyan', 'dim', 'bold'] as const;
 export type Style = (typeof STYLES)[number];
 
-/** A stream of this process; `colour` is what NO_COLOR, FORCE_COLOR and the terminal say, unless it is refused. */
+/** A stream of this process; colours follow NO_COLOR, FORCE_COLOR and the terminal, unless `colour` is false. */
 export function openScreen(stream: NodeJS.WriteStream, colourRefused: boolean): Screen {
-  // Once nobody reads there is no sign any more that something was taken. What comes of it is said where streams are watched.
+  // After the reader has closed the stream there is no more `drain`. cli.ts handles that error.
   let isRead = true;
   stream.once('error', () => {
     isRead = false;
@@ -39,7 +39,7 @@ export function openScreen(stream: NodeJS.WriteStream, colourRefused: boolean): 
   };
 }
 
-/** Also over when nobody reads any more. */
+/** It also resolves when the reader has closed the stream. */
 function untilTaken(stream: NodeJS.WritableStream): Promise<void> {
   const ends = ['drain', 'error', 'close'];
   return new Promise((resolve) => {
@@ -55,13 +55,13 @@ export function paint(screen: Colours, style: Style, text: string): string {
   return screen.colour === true ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Columns that a line may take: no bound where nobody looks. */
+/** Columns of a line: unlimited if the stream is no terminal. */
 export function roomOn({ isTTY, columns }: Screen): number {
   // A terminal that does not know its size says 0.
   return isTTY === true ? columns || 80 : Infinity;
 }
 
-/** Write text for people: on a terminal no line is wider than it is. */
+/** Write text for people: on a terminal lines are cut to its width. */
 export function writeText(screen: Screen, text: string): void {
   screen.write(wrapText(cleanFor(screen, text), roomOn(screen)));
 }
@@ -75,12 +75,12 @@ export function writeFields(screen: Screen, fields: readonly string[]): void {
   screen.write(`${fields.map((field) => cleanForeignText(field)).join('\t')}\n`);
 }
 
-/** A value as JSON with a line end: exact, and nothing in it steers a terminal. */
+/** A value as JSON with a line end: exact, with control characters escaped. */
 export function writeJson(screen: Screen, value: unknown, indent?: number): void {
   screen.write(`${visibleJson(value, indent)}\n`);
 }
 
-/** How what a person types is shown, with what moves the cursor: for the editor of a line alone. */
+/** Writes what the line editor of a prompt draws, including cursor movements. */
 export function echoTo(screen: Screen): (text: string) => void {
   return (text) => screen.write(text);
 }
@@ -89,7 +89,7 @@ const COLOUR = new RegExp(
   `(\u001b\\[(?:${[...new Set(STYLES.flatMap((style) => inspect.colors[style] ?? []))].join('|')})m)`,
 );
 
-/** What `screen` may be given: lines, and its colours where it has any. */
+/** Text that is safe for `screen`: lines, and its colours if it has any. */
 function cleanFor(screen: Colours, text: string): string {
   if (screen.colour !== true) return cleanLines(text);
   // Every second part is a colour.
@@ -99,7 +99,7 @@ function cleanFor(screen: Colours, text: string): string {
 
 const KEPT_CHARS = 64 << 10;
 
-/** JSON that is written piece by piece; `keeps`: many at once, for those who make hundreds of thousands of them. */
+/** JSON that is written piece by piece; `keeps`: buffers many items, for lists of hundreds of thousands. */
 export function createJsonPage(screen: Screen, keeps: boolean) {
   let kept = '';
   const end = () => {
@@ -113,7 +113,7 @@ export function createJsonPage(screen: Screen, keeps: boolean) {
   return {
     line: (value: unknown, indent?: number) => add(`${visibleJson(value, indent)}\n`),
     value: (value: unknown) => add(visibleJson(value)),
-    /** The members of an object that stand behind others which are written already, and its end. */
+    /** The remaining members of an object whose first ones are written already, and its end. */
     rest: (object: object, indent: number) => add(`${visibleJson(object, indent).slice(1)}\n`),
     between: (punctuation: string) => add(cleanLines(punctuation)),
     end,
@@ -123,19 +123,19 @@ export function createJsonPage(screen: Screen, keeps: boolean) {
 const REDRAW_MS = 100;
 const CLEAR = '\r\u001b[2K';
 
-/** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
+/** One line that is redrawn at the bottom of a terminal; on other streams nothing is drawn. */
 export function createBar(screen: Screen, clock: Clock) {
   const drawn = screen.isTTY === true;
   let lastDrawMs = Number.NEGATIVE_INFINITY;
   let line = '';
   const clear = () => line !== '' && screen.write(CLEAR);
   return {
-    /** Draw what `describe` says of so many columns; unless `force`d, at most ten times a second. */
+    /** Draw what `describe` returns for the width; at most ten times a second, unless `force` is set. */
     draw(describe: (columns: number) => string, force: boolean): void {
       const nowMs = clock.monotonicMs();
       if (!drawn || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
       lastDrawMs = nowMs;
-      // The last column stays free: some terminals go on to the next line from there.
+      // The last column stays free: some terminals wrap after it.
       line = cleanFor(screen, describe(roomOn(screen) - 1)).replaceAll('\n', ' ');
       screen.write(CLEAR + line);
     },
@@ -154,7 +154,7 @@ export function createBar(screen: Screen, clock: Clock) {
 const BAR_CELLS = 24;
 const MIN_BAR_CELLS = 8;
 
-/** A share of one and words about it, in at most `columns`: the bar gives way first, then words from the back; the last one stays. */
+/** A bar for a share of one, and words about it, in at most `columns`: first the bar is left out, then words, but never the last. */
 export function describeBar(screen: Screen, share: number, words: readonly string[], columns: number) {
   const said = [...words];
   const width = () => said.reduce((sum, word) => sum + (word === '' ? 0 : 2 + word.length), 0);

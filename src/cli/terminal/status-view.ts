@@ -1,4 +1,4 @@
-/** Coverage as a person wants it: per job a grid, vessels down and dates across. */
+/** Coverage as a grid per job, vessels down and dates across. */
 import type { Coverage, CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
 import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
@@ -6,7 +6,7 @@ import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
 import { type Colours, paint, type Style } from './screen.ts';
 
-/** Of each state what stands in the place of a day where there is room for one character, and its style. */
+/** For each state the one character that stands for a day, and its style. */
 const SIGNS: Readonly<Record<CoverageState, readonly [symbol: string, style: Style]>> = {
   published: ['█', 'green'],
   empty: ['o', 'dim'],
@@ -42,11 +42,11 @@ interface ShownCoverage {
   readonly job: string;
   readonly cells: readonly Coverage[];
   readonly summary: CoverageSummary;
-  /** Where the vessels come from, and what cannot be said. */
+  /** Where the vessels come from, and what is unknown. */
   readonly warning: string;
 }
 
-/** Grid, totals, and why days failed; one character a day where `columns` do not hold the rows of each. */
+/** Grid, totals, and why days failed; one character a day if `columns` have no room for row counts. */
 export function formatStatus(shown: ShownCoverage, columns: number, colours: Colours = {}): string {
   const { job, cells, summary, warning } = shown;
   const grid = summary.vesselDays === 0 ? [job, 'no vessel-days'] : formatGrid(shown, columns, colours);
@@ -102,7 +102,7 @@ function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): stri
   ];
 }
 
-/** Why days failed or were refused, each with its vessel-day; what several have in common is said once. */
+/** Why days failed or were refused, each with its vessel-day; a common reason is printed once. */
 function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
   const begun = cells.filter((cell) => cell.begun).length;
   const bad = cells.flatMap(({ day, state, code, message }) =>
@@ -120,7 +120,7 @@ function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** Most messages begin with their vessel-day, which stands before them here. */
+/** Most messages begin with their vessel-day, which is printed before them already. */
 function withoutDay(message: string, day: VesselDay): string {
   const place = [formatVesselDay(day), `${day.vessel}/${day.date}`].find((text) =>
     message.startsWith(`${text}: `),
@@ -128,14 +128,14 @@ function withoutDay(message: string, day: VesselDay): string {
   return place === undefined ? message : message.slice(place.length + 2);
 }
 
-/** What is known of vessel-days, vessels down and dates across; undefined: there is no such vessel-day. */
+/** Cells by vessel and date; undefined: there is no such vessel-day. */
 interface Grid<Cell> {
   readonly vessels: readonly string[];
   readonly dates: readonly string[];
   cellOf(vessel: string, date: string): Cell | undefined;
 }
 
-/** Of a large fleet its texts are made a line at a time. */
+/** Texts are made a line at a time, because a fleet may be large. */
 function gridOf<Cell extends { readonly day: VesselDay }>(cells: readonly Cell[]): Grid<Cell> {
   const byDate = (of: readonly Cell[]) => new Map(of.map((cell) => [cell.day.date, cell]));
   const ofVessels = Map.groupBy(cells, ({ day }) => day.vessel);
@@ -153,7 +153,7 @@ function labelWidth(job: string, { vessels }: Pick<Grid<unknown>, 'vessels'>): n
   return Math.max(job.length, vessels[0]?.length ?? 0);
 }
 
-/** Every text in a column `width` wide. */
+/** Every text in a column of `width`. */
 function formatWide<Cell>(job: string, grid: Grid<Cell>, width: number, textOf: (cell: Cell) => string) {
   const label = labelWidth(job, grid);
   const line = (head: string, texts: readonly string[]) =>
@@ -163,7 +163,7 @@ function formatWide<Cell>(job: string, grid: Grid<Cell>, width: number, textOf: 
   return [line(job, grid.dates), ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel)))];
 }
 
-/** As many dates at a time as there are columns for, each text of one character. */
+/** As many dates at a time as fit, one character each. */
 function formatNarrow<Cell>(
   job: string,
   { vessels, dates: all, cellOf }: Grid<Cell>,
@@ -188,7 +188,7 @@ function formatNarrow<Cell>(
   return lines;
 }
 
-/** Labels above their dates; of those that would touch, the one that is marked first. */
+/** Labels above their dates; if two would touch, only the first is shown. */
 function ruler(dates: readonly string[], marked: readonly string[], label: (date: string) => string): string {
   const cells = new Array<string>(dates.length).fill(' ');
   for (const date of marked) {

@@ -1,10 +1,10 @@
-/** How much of an export is done, and how long the rest takes. The time is passed in. */
+/** Estimates how much of an export is done, and how long the rest takes. The time is passed in. */
 import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { Progress } from '../../export/events.ts';
 
-/** Beside its rows a vessel-day is uploaded, verified and published: so much of the time of a mean one. */
+/** Share of the time of an average vessel-day that uploading, verifying and publishing takes. */
 const TAIL = 0.1;
-/** The rate of a job is that of its last seconds, and nothing is said of one that began a moment ago. */
+/** The rate of a job is that of its last seconds; a job that has just begun has none. */
 const WINDOW_MS = 30_000;
 const MIN_MS = 1_000;
 const MIN_WORK = 0.001;
@@ -18,11 +18,11 @@ interface JobWork {
   finished: number;
   finishedRows: number;
   readonly underWay: Map<string, Progress>;
-  /** Where it began, then those of the window. */
+  /** The first sample, then those of the window. */
   readonly samples: Sample[];
 }
 
-/** Told of every vessel-day of a run; `look` is asked at each drawing of a bar. */
+/** Gets every vessel-day of a run; `look` is called whenever the bar is drawn. */
 export class TimeLeft {
   readonly #jobs = new Map<string, JobWork>();
 
@@ -36,7 +36,7 @@ export class TimeLeft {
     this.#jobs.get(day.job)?.underWay.set(formatVesselDay(day), progress);
   }
 
-  /** `rows` that it has; undefined: those that were fetched. */
+  /** `rows` of the vessel-day; undefined: those that were fetched. */
   finish(day: VesselDay, rows?: number): void {
     const job = this.#jobs.get(day.job);
     if (job === undefined) return;
@@ -61,14 +61,14 @@ export class TimeLeft {
     const isKnown = jobs.some(({ secondsLeft }) => secondsLeft !== undefined);
     return {
       rows: sum((job) => job.rows),
-      /** Vessel-days that are not counted yet are taken to be like the others. */
+      /** Vessel-days that are not counted yet are assumed to be like the others. */
       expectedRows: counted === 0 ? undefined : expectedRows,
       counted: counted === planned,
       share: sum((job) => job.done) / Math.max(1, planned),
       rowsPerSecond: sum((job) => job.rate?.rows ?? 0),
-      /** Of the jobs that have begun; undefined while nothing is known. */
+      /** For the jobs that have begun; undefined while it is unknown. */
       secondsLeft: isKnown ? sum((job) => job.secondsLeft ?? 0) : undefined,
-      /** Are there jobs that have not begun, so that it takes longer? */
+      /** Whether some jobs have not begun, so that it takes longer. */
       isLeast: jobs.some(({ isOpen, secondsLeft }) => isOpen && secondsLeft === undefined),
     };
   }
@@ -87,21 +87,21 @@ function workOf({ planned, finished, finishedRows, underWay }: JobWork) {
     known,
     mean,
     rows: finishedRows + sum(({ rows }) => rows),
-    // Where all are empty, as where nothing is counted, the vessel-days themselves are the work.
+    // If all are empty, or nothing is counted, the number of vessel-days is the measure.
     done: mean ? (1 - TAIL) * (fetched / mean) + TAIL * finished : finished,
   };
 }
 
 /** Work and rows a second; undefined while the job has not begun. Adds `now` to the samples. */
 function rateOf(samples: Sample[], now: Sample, isTurn: boolean, hasFinished: boolean) {
-  // Until it is the job's turn, it has not begun; of the time without a row, the first moment and the last are kept.
+  // A job begins with its turn; of the time without rows only the first and the last sample are kept.
   if (now.done === 0) samples.length = isTurn ? Math.min(samples.length, 1) : 0;
   samples.push(now);
   while (samples.length > 2 && now.atMs - samples[1]!.atMs > WINDOW_MS) samples.splice(1, 1);
   const first = samples[0]!;
   const recent = samples.length > 2 ? samples[1]! : first;
   const isStill = now.done - recent.done < MIN_WORK || now.atMs - recent.atMs < MIN_MS;
-  // What comes before the rows of a day is known to be in its time once one day is finished.
+  // Only after one finished day does the rate include the time before the first row.
   const from = hasFinished && (isStill || now.atMs - first.atMs <= WINDOW_MS) ? first : recent;
   const seconds = (now.atMs - from.atMs) / 1_000;
   if (now.done - from.done < MIN_WORK || seconds * 1_000 < MIN_MS) return undefined;

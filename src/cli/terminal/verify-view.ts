@@ -1,4 +1,4 @@
-/** The progress of verify: a bar on a terminal; what it found, as it finds it. */
+/** The progress of verify: a bar on a terminal, and findings as they are found. */
 import { FINDINGS, type Finding, formatPlace, type VerifyWarning } from '../../audit/verify/findings.ts';
 import type { VerifyObserver } from '../../audit/verify/verify-lake.ts';
 import { type Clock, countOf, formatCount } from '../../core/model/index.ts';
@@ -10,7 +10,7 @@ export type VerifyView = ReturnType<typeof createVerifyView>;
 const NOTHING = {
   /** Vessel-days to be verified; more than `vesselDays` and `notVerified` after an interruption. */
   planned: 0,
-  /** Those that were checked, those that could not be, and those that nothing was found in. */
+  /** Vessel-days that were checked, that could not be checked, and that have no findings. */
   ...{ vesselDays: 0, notVerified: 0, sound: 0 },
   ...{ rows: 0, bytes: 0 },
 };

@@ -1,4 +1,4 @@
-/** What an export will take, from a sample. Pure: what was sampled and experienced is passed in. */
+/** Estimates the costs of an export. Pure: sample and experience are passed in. */
 import type { Dataset } from '../../core/model/index.ts';
 
 export interface SampledDay {
@@ -27,10 +27,10 @@ export interface CostInput {
   readonly dataset: Dataset;
   readonly toDo: number;
   readonly sampled: readonly SampledDay[];
-  /** Requests for metadata that each vessel-day begins with. */
+  /** Metadata requests at the begin of each vessel-day. */
   readonly expressions: number;
   readonly counted: boolean;
-  /** Time slices of a vessel-day with so many readings and series. */
+  /** Time slices of a vessel-day, by its readings and series. */
   readonly slicesOf: (day: SampledDay) => number;
   readonly experience: Experience | undefined;
   readonly timed: TimedFetch | undefined;
@@ -58,7 +58,7 @@ export interface CostEstimate {
 }
 
 /**
- * Bytes of a row where nothing is published yet, measured on made-up readings: 4.0 to 6.9 of measurements
+ * Bytes of a row if nothing is published yet, measured on made-up readings: 4.0 to 6.9 of measurements
  * (fewer the more readings a day has), 8.5 to 9.6 of statistics with four aggregations, 199 of metadata.
  */
 export const ASSUMED_ROW_BYTES: Readonly<Record<Dataset, number>> = {
@@ -66,10 +66,10 @@ export const ASSUMED_ROW_BYTES: Readonly<Record<Dataset, number>> = {
   statistics: 10,
   metadata: 200,
 };
-/** Encoding of one process, where nothing is published yet. */
+/** Rows that one process encodes per second, if nothing is published yet. */
 const ASSUMED_ROWS_PER_SECOND = 300_000;
 
-/** The sum over all vessel-days, as if the others were like those that were sampled. */
+/** The sum over all vessel-days, assuming that the others are like the sampled ones. */
 export function estimateCost(input: CostInput): CostEstimate {
   const { toDo, sampled, experience } = input;
   const mean = (of: (day: SampledDay) => number) =>
@@ -101,7 +101,7 @@ function workOf(
   requests: number,
 ): Pick<CostEstimate, 'durationMs' | 'boundBy'> {
   if (experience !== undefined && experience.vesselDays > 0) {
-    // What a day takes beside its rows shows in small days: both means count, the larger one wins.
+    // Small days show the fixed cost of a day: the larger of both means is used.
     const byDay = (experience.durationMs / experience.vesselDays) * toDo;
     const byRows = experience.rows > 0 ? (experience.durationMs / experience.rows) * rows : 0;
     return { durationMs: Math.max(byDay, byRows) / workers, boundBy: 'experience' };
@@ -114,7 +114,7 @@ function workOf(
   return { durationMs, boundBy: 'timed-request' };
 }
 
-/** `count` of `items`, evenly spread over them and in their order; all of them where there are no more. */
+/** `count` of `items`, evenly spread and in their order; all of them if there are no more. */
 export function spread<T>(items: readonly T[], count: number): T[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, i) => items[Math.floor(((i + 0.5) * items.length) / count)]!);

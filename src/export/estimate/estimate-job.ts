@@ -1,4 +1,4 @@
-/** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
+/** Estimates an export of a job: the ledger gives the missing days, a few requests their size. */
 import { messageOf } from '../../core/errors.ts';
 import type { Job } from '../../core/model/index.ts';
 import {
@@ -35,9 +35,9 @@ export interface JobPlan {
   readonly troubles: readonly VesselTrouble[];
 }
 
-/** Receipts that cannot be read, which are said one by one. */
+/** Maximum of unreadable receipts that are named one by one. */
 const SAID_AT_MOST = 20;
-/** Receipts before today that may tell how long a day takes. */
+/** Days before today whose receipts are used for durations. */
 const EXPERIENCE_DAYS = 14;
 
 /** Without vessels: the job's own. Writes nothing, neither to the lake nor to its index. Throws what client and store throw. */
@@ -52,10 +52,10 @@ export async function estimateJob(
   const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal, stats);
   const { toDo, states, experience } = await readWorkload(ports, job, { vessels, from, to });
   const sampling = { ports, job, signal, stats };
-  // Of a vessel that is not listed there may be nothing to sample.
+  // A vessel that is not listed may have nothing to sample.
   const listed = toDo.filter(({ vessel }) => !unlisted.has(vessel));
   const sample = await sampleDays(sampling, listed);
-  // Timed only where no receipt says how long days take.
+  // A request is timed only if no receipt has a duration.
   const timed = experience === undefined ? await timeFetch(sampling, sample) : undefined;
   const cost = estimateCost({
     dataset: job.dataset,

@@ -1,4 +1,4 @@
-/** A few vessel-days of a job, asked for how large they are, and one request timed. */
+/** Samples the size of a few vessel-days of a job, and times one request. */
 import { HttpStatusError, RetriableError } from '../../core/errors.ts';
 import type { Clock, Job, VesselDay } from '../../core/model/index.ts';
 import { dayRange, isWithin, MICROS_PER_HOUR } from '../../core/model/index.ts';
@@ -27,7 +27,7 @@ export interface TimedDay extends TimedFetch {
   readonly date: string;
 }
 
-/** Ask for the counts of a few vessel-days, evenly spread over vessels and dates; those without series are left out. */
+/** Request the counts of a few vessel-days, evenly spread over vessels and dates; those without series are left out. */
 export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[]) {
   const { ports, job, signal, stats } = sampling;
   const byVessel = Map.groupBy(toDo, ({ vessel }) => vessel);
@@ -53,7 +53,7 @@ export async function sampleDays(sampling: Sampling, toDo: readonly VesselDay[])
   const durationMs = ports.clock.monotonicMs() - startedMs;
   return {
     days,
-    /** Of the vessels that were sampled. */
+    /** Figures of the sampled vessels. */
     expressionsOf,
     latencyMs: requests === 0 ? 0 : durationMs / requests,
   };
@@ -80,7 +80,7 @@ async function sampleDay(context: SourceContext, { idOf, expressions }: Resolved
   return { vessel, date, readings, rows: job.dataset === 'statistics' ? windows : readings, series };
 }
 
-/** Time one request for an hour of readings of the largest sampled day. Undefined where there is none. */
+/** Time one request for an hour of readings of the largest sampled day. Undefined if there is none. */
 export async function timeFetch(
   { ports: { clock, client }, job, signal, stats }: Sampling,
   { days, expressionsOf }: Sample,
@@ -105,7 +105,7 @@ export async function timeFetch(
     );
     return { vessel, date, rows, durationMs: clock.monotonicMs() - startedMs };
   } catch (error) {
-    // Some answer 404 where there is nothing.
+    // Some services answer 404 if there is nothing.
     if (error instanceof HttpStatusError && error.status === 404) return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Many vessel-days of some jobs, in this process: plan from the ledger, then perform what is left. */
+/** Exports many vessel-days of some jobs in this process: plans from the ledger, then exports what is missing. */
 import { runInline } from '../../core/concurrency.ts';
 import {
   CancelledError,
@@ -26,23 +26,23 @@ import { snapshotsBefore } from '../metadata-snapshot.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
 import { whyNotDue } from '../source-answers.ts';
 
-/** `vessels`: in the place of the jobs' own; empty: theirs. */
+/** `vessels`: instead of the jobs' own; empty: the jobs' own. */
 interface ExportRequest extends DayRange, Pick<ExportTask, 'force' | 'allowShrink' | 'takeover'> {
   readonly jobs: readonly Job[];
-  /** It is about other days tomorrow: from its first one on the jobs' days are asked for, whatever becomes of it. */
+  /** It means other days tomorrow: from its first day on the jobs' days count as asked for, even if it fails. */
   readonly isRegular?: boolean;
   /** Vessel-days at once. */
   readonly concurrency: number;
 }
 
-/** Failures of vessel-days are results; one that all others would meet leaves the rest `not-begun`. */
+/** Failures of vessel-days are results; a failure that affects all leaves the rest `not-begun`. */
 export async function exportJobs(
   ports: ExportPorts,
   request: ExportRequest,
   onEvent: OnExportEvent,
   signal: AbortSignal,
 ): Promise<void> {
-  // A process that is set up for another lake asks the service nothing.
+  // The layout is checked before any request to the service.
   await ports.layout.check(request.jobs.map(({ name }) => name));
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
@@ -84,7 +84,7 @@ export async function performTasks(
   }
 }
 
-/** The tasks of a job that are to be performed; the results of the other vessel-days are told. */
+/** The tasks of a job to export; for the other vessel-days it emits results. */
 async function openTasks(
   ports: ExportPorts,
   job: Job,
@@ -103,7 +103,7 @@ async function openTasks(
   const snapshots = job.dataset === 'metadata' ? await snapshotsBefore(ports, job) : undefined;
   const how = { settingsHash: settingsHash(job, ports.apiVersion), force, allowShrink, takeover };
   return days.flatMap(({ day, state, receipt }): ExportTask[] => {
-    // What cannot be read fails its own vessel-day, which says so.
+    // An unreadable receipt fails its own vessel-day, which reports it.
     if (state === 'not-due' && !unreadable.has(formatVesselDay(day))) {
       const isDueHere = isDue(job, day.date, ports.clock.nowMs());
       const reason = isDueHere ? whyNotDue(ports, job, day.date) : undefined;
@@ -170,7 +170,7 @@ export async function performTask(
   }
 }
 
-/** `receipt`: of a day that was published now. */
+/** `receipt`: that of a day that was published now. */
 async function exported(
   ports: ExportPorts,
   task: ExportTask,

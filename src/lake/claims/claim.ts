@@ -4,9 +4,9 @@
  * A claim is the file `_checkpoints/…/<epoch>.json`, made by put-if-absent, so that of two racers for an epoch
  * one wins. Only its owner writes it again, each time in the version that it wrote last, until a successor fences
  * it: that one writes its own epoch into it, in the version that it read. From then on the owner can write neither a
- * checkpoint nor a sealed draft, and without that it can publish nothing. I5: no write needs a look before it,
- * because each is itself conditional; whoever finds another version than the one it expects looks (`checkFence`) and
- * writes again only if its own claim still stands.
+ * checkpoint nor a sealed draft, and without that it can publish nothing. I5: no write needs a check before it,
+ * because each is conditional; an attempt that finds another version than the expected one checks its claim (`checkFence`)
+ * and writes again only if the claim still stands.
  */
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
@@ -41,7 +41,7 @@ export interface ListedClaim {
   readonly modifiedMs: number;
 }
 
-/** Has an attempt of this epoch or a later one published the day? Then the claim is over. */
+/** Whether an attempt of this epoch or a later one has published the day: then the claim is over. */
 export function isEnded({ epoch }: Pick<ListedClaim, 'epoch'>, receipt: Receipt | undefined): boolean {
   return receipt !== undefined && receipt.epoch >= epoch;
 }
@@ -97,7 +97,7 @@ export class Claim {
     return this.#file.epoch;
   }
 
-  /** Say every 15 s that we live, until the claim ends. */
+  /** Write a heartbeat every 15 s until the claim ends. */
   startHeartbeat(): void {
     void this.#beat();
   }
@@ -111,27 +111,27 @@ export class Claim {
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (error instanceof FencedError) return this.#lost.abort(error);
-        // The store is out of reach: others may take over after a while, and the fence then stops us.
+        // The store is unreachable: others may take over after a while, and the fence then stops us.
         log.warn({ vesselDay: formatVesselDay(this.day), error: messageOf(error) }, 'heartbeat failed');
       }
     }
   }
 
   /**
-   * Look at what the day is now, and remember its versions: nothing that comes later is replaced. The receipt, which
-   * the never-shrink guard compares with. `isNew`: the day had no receipt before our claim and has no other claim, so that its
-   * object need not be looked at. Throws FencedError when another attempt has finished the day.
+   * Read the present state of the day, and remember its versions: nothing that comes later is replaced. Returns the receipt,
+   * which the never-shrink guard compares with. `isNew`: the day had no receipt before our claim and has no other claim, so
+   * its object need not be read. Throws FencedError when another attempt has finished the day.
    */
   async lookAgain({ isNew = false } = {}): Promise<Receipt | undefined> {
     const { store, table } = this.#ports;
     let object: Version | null | undefined;
-    // Before the receipt: whoever publishes in between has changed the object that we may replace.
+    // Before the receipt: an attempt that publishes in between has changed the object that we may replace.
     if (table === undefined && !isNew) object = (await store.head(objectKey(this.day)))?.version ?? null;
     const found = await findReceipt(store, this.day);
     if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
     if (table === undefined && isNew) {
       if (found !== undefined) return this.lookAgain();
-      // Where completing cannot be conditional the never-shrink guard looks.
+      // If completing cannot be conditional, the never-shrink guard checks.
       object = (await store.capabilities()).conditionalComplete ? null : undefined;
     }
     // After the receipt: it names what the table must have by then.
@@ -175,7 +175,7 @@ export class Claim {
     this.#ports.journal?.note(receipt, { sizeBytes: bytes.length, tag: version });
   }
 
-  /** Replace `expected`, or, where that is unknown or not there any more, what a predecessor has left. */
+  /** Replace `expected` or, if that is unknown or gone, what a predecessor has left. */
   async #putOwned(key: string, bytes: Uint8Array, expected: Version | null | undefined): Promise<Version> {
     const { store } = this.#ports;
     for (let before = expected; ; ) {
@@ -187,7 +187,7 @@ export class Claim {
     }
   }
 
-  /** Throws FencedError unless our claim stands: nobody has taken over, nor published since. One request, where it does. */
+  /** Throws FencedError unless our claim stands: no other attempt has taken over or published since. It costs one request if it stands. */
   async checkStanding(): Promise<void> {
     const file = await this.#readOwn();
     if (file?.fencedBy !== undefined || file?.attempt !== this.#file.attempt) await this.checkFence();
@@ -205,7 +205,7 @@ export class Claim {
     // After the claim: a receipt is written before the claim that it ends goes.
     const receipt = await readReceipt(this.#ports.store, this.day);
     if (isEnded(this, receipt)) throw this.#fenced(`attempt ${receipt?.epoch} has published`);
-    // An epoch comes again where no later attempt left anything behind: then the file at our key is another's.
+    // An epoch is used again if no later attempt has left anything: then the file at our key is another attempt's.
     if (file?.attempt !== this.#file.attempt) throw this.#fenced('the claim is gone');
   }
 
@@ -219,7 +219,7 @@ export class Claim {
     await this.#removeOlder();
   }
 
-  /** Begin without progress: our own goes, predecessors' uploads (I6) and claims too. */
+  /** Begin without progress: remove our own, and the uploads (I6) and claims of predecessors. */
   async startClean(): Promise<void> {
     const upload = this.#file.sealed?.upload ?? this.#file.checkpoint?.upload;
     if (this.hasProgress) await this.#update({ checkpoint: null, sealed: null });
@@ -239,12 +239,12 @@ export class Claim {
     await this.#update({ checkpoint });
   }
 
-  /** I2: the sealed draft is durable before the day is published. Nobody goes on from a checkpoint before it. */
+  /** I2: the sealed draft is durable before the day is published. No attempt continues from an earlier checkpoint. */
   async writeSealed(sealed: SealedDay): Promise<void> {
     await this.#update({ checkpoint: null, sealed });
   }
 
-  /** One write at a time, each in the version that was written last, so that no older state covers a newer one. */
+  /** One write at a time, each replacing the version that was written last, so that no older state replaces a newer one. */
   #update(change: Partial<OwnClaimFile>): Promise<void> {
     const write = this.#writes.then(async () => {
       const file = { ...this.#file, heartbeatMs: this.#ports.clock.nowMs(), ...change };
@@ -261,8 +261,8 @@ export class Claim {
   }
 
   /**
-   * The day is published: claims and note go. I3: only after the receipt. A store in trouble makes no failure of it: what
-   * stays is over, for the receipt is durable and names its epoch, and goes with `removeFinishedClaims`.
+   * The day is published: remove claims and note. I3: only after the receipt. A temporary error of the store is no failure: the
+   * rest is over, because the receipt is durable and has its epoch, and `removeFinishedClaims` removes it.
    */
   async endPublished(): Promise<void> {
     await this.#stop();
@@ -277,8 +277,8 @@ export class Claim {
   }
 
   /**
-   * For an attempt that leaves nothing worth keeping; false where another has taken over. With the receipt of a day that
-   * is done the note goes too, where the claim that the receipt has ended is still there.
+   * Ends an attempt that leaves nothing worth keeping; false if another has taken over. With the receipt of a day that is done,
+   * the note is removed too if the claim that the receipt has ended is still there.
    */
   async finish(receipt?: Receipt): Promise<boolean> {
     await this.#stop();
@@ -287,14 +287,14 @@ export class Claim {
     await this.#removeOlder();
     // Without a receipt an epoch may come again: then what is there is another's.
     if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;
-    // It may have gone, and the answer been lost.
+    // It may have been removed, and the answer been lost.
     return (
       (await this.#readOwn()) === undefined &&
       !isEnded(this, await unlessDamaged(readReceipt(store, this.day)))
     );
   }
 
-  /** Stop, but keep the checkpoint: the next attempt, wherever it runs, goes on at once. */
+  /** Stop, but keep the checkpoint: the next attempt, on any machine, continues at once. */
   async handBack(): Promise<void> {
     await this.#stop();
     await this.#update({ heartbeatMs: 0 });

@@ -1,4 +1,4 @@
-/** Claims as they lie in the lake: listing and reading them, becoming the owner of a vessel-day, and removing what a receipt has ended. */
+/** Claims in the lake: listing and reading them, becoming the owner of a vessel-day, and removing claims that a receipt has ended. */
 
 import { DataError, FencedError } from '../../core/errors.ts';
 import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
@@ -13,9 +13,9 @@ import { CLAIM_FILE, parseFile } from '../shapes.ts';
 import { Claim, type ClaimPorts, isEnded, type ListedClaim } from './claim.ts';
 import type { OwnClaimFile } from './claim-file.ts';
 
-/** A claim whose heartbeat is older than this belongs to nobody any more. */
+/** A claim whose heartbeat is older than this has no owner any more. */
 const CLAIM_STALE_MS = 60_000;
-/** How far the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
+/** How far the clocks of two hosts may differ. A heartbeat further in the future is ignored. */
 const CLOCK_SKEW_MS = 300_000;
 
 export type FoundClaim = ListedClaim & { readonly version: Version } & (
@@ -54,7 +54,7 @@ export async function findClaims(
   return claims.sort((a, b) => b.epoch - a.epoch);
 }
 
-/** A claim that was listed, as it is now; undefined when it is gone. */
+/** The present content of a listed claim; undefined if it is gone. */
 export async function readClaim(
   store: Pick<ObjectStore, 'get'>,
   listed: ListedClaim,
@@ -70,13 +70,13 @@ export async function readClaim(
   }
 }
 
-/** When the owner last said that it lives, as far as that can be: 0 for a time that has not come yet. */
+/** Time of the owner's last heartbeat; 0 if it is in the future, which cannot be right. */
 export function heartbeatOf(claim: ClaimFile | undefined, nowMs: number): number {
   const heartbeatMs = claim?.heartbeatMs ?? 0;
   return heartbeatMs <= nowMs + CLOCK_SKEW_MS ? heartbeatMs : 0;
 }
 
-/** Does a process that may still live own the claim, and has nobody taken over? */
+/** Whether a process that may still live owns the claim, and no other has taken over. */
 export function isLive(
   claim: ClaimFile,
   { clock, self }: { readonly clock: Clock; readonly self: ProcessId },
@@ -87,9 +87,9 @@ export function isLive(
 }
 
 /**
- * What a crash after step 10 leaves: remove the claims of a job that a receipt has ended; how many. One list, which
- * is empty most of the time. A claim whose receipt cannot be read stays: whoever works on that day will say so.
- * Throws what the store throws.
+ * Remove the claims of a job that a receipt has ended, which a crash after step 10 leaves; returns how many. It costs one list,
+ * which is mostly empty. A claim whose receipt cannot be read stays: the next export of that day reports it. Throws what the
+ * store throws.
  */
 export async function removeFinishedClaims(store: ObjectStore, job: string): Promise<number> {
   const receipts = new Map<string, Receipt | undefined>();
@@ -107,22 +107,22 @@ export async function removeFinishedClaims(store: ObjectStore, job: string): Pro
 
 interface ClaimOptions {
   /**
-   * Told once our claim is put and is seen to be the only one, with the receipt that there was before, which is not the
-   * one that counts. A predecessor may have sealed the day, or live: then nothing is to be begun early.
+   * Called once our claim is written and is the only one, with the earlier receipt, which may be replaced meanwhile. If a
+   * predecessor has sealed the day, or may live, it is not called: then nothing must begin early.
    */
   readonly onAlone?: ((before: Receipt | undefined) => void) | undefined;
-  /** Told once our claim is there to be seen, before anything builds on it; what it throws withdraws the claim. */
+  /** Called once our claim is visible, before anything depends on it; if it throws, the claim is withdrawn. */
   readonly onClaimed?: (() => Promise<void>) | undefined;
   readonly settingsHash: string;
-  /** Take a vessel-day even from an owner that seems to live. */
+  /** Take a vessel-day even from an owner that seems to be alive. */
   readonly takeover: boolean;
 }
 
 export interface Inheritance {
   readonly receipt: Receipt | undefined;
-  /** The furthest predecessor's file, if it got anywhere and was made with the same settings. */
+  /** The file of the predecessor with the most progress, if it has any and the same settings. */
   readonly predecessor: ClaimFile | undefined;
-  /** The furthest predecessor's file that is sealed, whatever its settings: it may have published. */
+  /** The sealed file of the predecessor with the most progress, whatever its settings: it may have published. */
   readonly sealedBefore?: ClaimFile;
 }
 
@@ -171,7 +171,7 @@ export async function takeClaim(
       return { claim, inheritance: inheritanceOf(receipt, fenced, options) };
     } catch (error) {
       await withdraw();
-      // Someone finished the day between our look and our put: we look again.
+      // Another process has finished the day between our read and our write: read again.
       if (!(error instanceof FencedError) || error.code !== 'fenced') throw error;
     }
   }
@@ -201,7 +201,7 @@ function checkOwner(
   }
 }
 
-/** End what these claims' owners may still do, and read what they had done, highest epoch first. One seen to write after all is alive. */
+/** Fence the owners of these claims, and read their progress, highest epoch first. An owner that writes meanwhile is alive. */
 async function fenceAll(
   ports: ClaimPorts,
   day: VesselDay,

@@ -1,6 +1,6 @@
 import type { VesselDay } from '../../core/model/index.ts';
 
-/** What is known of a job's vessel-days, by date and vessel: a year of a fleet in few strings. */
+/** A map by the date and vessel of a job's vessel-days: a year of a fleet needs few strings. */
 export class DayMap<T> {
   readonly #byDate = new Map<string, Map<string, T>>();
 

@@ -1,6 +1,6 @@
 /**
- * The index of a month's receipts as a file: Parquet of what its readers ask for of each receipt, so that a reader unpacks those
- * columns alone that it asks for. The footer says whose it is.
+ * The index of a month's receipts as a Parquet file: a reader decodes only the columns that it needs. The footer names the job
+ * and month.
  */
 import { crc32 } from 'node:zlib';
 import { createTurns } from '../../core/concurrency.ts';
@@ -12,11 +12,11 @@ import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from '.
 import { COLUMNS } from './indexed-receipt.ts';
 import { isSameReceipt, type ReceiptVersion } from './ledger.ts';
 
-/** Raised with every change of the columns: an index of another version is passed over, and written anew. */
+/** Raised with every change of the columns: an index of another version is ignored and rewritten. */
 const INDEX_VERSION = 6;
 const ABOUT = 'vessel_export.index';
 
-/** The value of a row; null: it has none. */
+/** The value of a row; null: there is none. */
 type ReadValue = (at: number) => unknown;
 
 const columnEntries = Object.entries<Column>(COLUMNS) as [ColumnName, Column][];
@@ -44,14 +44,14 @@ const SCHEMA: readonly SchemaElement[] = [
 const QUESTIONS = columnEntries.map(([name, { kind }]) => ({ name, kind: leafOf(kind).readAs }));
 const DICTIONARIES = columnEntries.flatMap(([name, { kind }]) => (kind === 'repeated' ? [name] : []));
 
-/** An index of these receipts, in the order in which a store lists them; others in the thread have their turn meanwhile. */
+/** An index of these receipts, which are in the order of a store's list. It yields to other work in the thread. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
   const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   const rows = all.toSorted((a, b) => order(a.date, b.date) || order(a.vessel, b.vessel));
   return packColumns(job, rows.length, (name) => (at) => rows[at]![name] ?? null);
 }
 
-/** `columnOf` says one column after the other: of the unpacked ones only one is in memory. */
+/** `columnOf` returns one column after the other, so that only one is decoded in memory. */
 async function packColumns(
   job: string,
   receipts: number,
@@ -68,7 +68,7 @@ async function packColumns(
     pieces.push(piece);
     await turn();
   }
-  // The pages of a file have checksums, and what its footer says gets one.
+  // The pages of a file have checksums; this adds one for the footer's values.
   const about = JSON.stringify({ indexVersion: INDEX_VERSION, job });
   return Buffer.concat([...pieces, file.end({ [ABOUT]: `${crc32(about)} ${about}` })]);
 }
@@ -85,7 +85,7 @@ function fillColumn(column: LeafColumn, receipts: number, valueAt: ReadValue, ki
 
 export type UnpackedIndex<M extends IndexedMember> = Awaited<ReturnType<typeof unpackIndex<M>>>;
 
-/** Throws Error for bytes that are damaged, of another job or version. Others in the thread have their turn between columns. */
+/** Throws Error for bytes that are damaged, of another job or version. It yields to other work between columns. */
 export async function unpackIndex<M extends IndexedMember>(
   job: string,
   bytes: Uint8Array,
@@ -102,7 +102,7 @@ export async function unpackIndex<M extends IndexedMember>(
   const readers = members.map((member) => [member, columns.get(member)!] as const);
   return {
     receipts,
-    /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. */
+    /** The half-open range of a date's rows, which are sorted by vessel. */
     rangeOf: (one: string): Range => ranges.get(one) ?? NO_ROWS,
     vessel,
     isSame: (at: number, listed: ReceiptVersion): boolean =>
@@ -121,7 +121,7 @@ export async function unpackIndex<M extends IndexedMember>(
 type Range = readonly [from: number, to: number];
 const NO_ROWS: Range = [0, 0];
 
-/** Where the rows of each date are. Throws Error where they are in another order, or a vessel-day is there twice. */
+/** The rows of each date. Throws Error if they are not sorted, or if a vessel-day is there twice. */
 function rangesByDate(
   receipts: number,
   dateAt: (at: number) => string,
@@ -189,9 +189,9 @@ interface MergeSource {
 }
 
 /**
- * What is taken of several indexes as one; of two rows of a vessel-day that of the later source. In memory there are their
- * packed bytes and those of the new one, a few columns of them unpacked, and two numbers for each receipt. Others in the
- * thread have their turn meanwhile. Throws Error for a source that is damaged.
+ * Merges rows of several indexes; of two rows of a vessel-day the one of the later source counts. Memory: the encoded bytes of
+ * all and of the result, a few decoded columns, and two numbers for each receipt. It yields to other work in the thread.
+ * Throws Error for a damaged source.
  */
 export async function mergeIndexes(job: string, sources: readonly MergeSource[]): Promise<Uint8Array> {
   const opened = sources.map(({ bytes, isTaken }) => ({ ...openIndex(job, bytes), isTaken }));

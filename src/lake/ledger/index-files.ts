@@ -1,4 +1,4 @@
-/** The index of a month in the store: one object, and pieces of those who publish. What cannot be read goes when it is written. */
+/** The index of a month in the store: one object, and pieces by processes that publish. Unreadable files are removed when it is written. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
@@ -10,7 +10,7 @@ import type { IndexedMember } from './indexed-receipt.ts';
 
 const GETS_AT_ONCE = 8;
 
-/** Loaded where there is an index to read or to write: most runs have none. */
+/** Loaded only if there is an index to read or write: most runs have none. */
 export const loadIndexFile = () => import('./index-file.ts');
 
 interface IndexPlace {
@@ -19,20 +19,20 @@ interface IndexPlace {
   readonly log: Log;
 }
 
-/** What is enough to write an index anew: its rows are read again then, a column at a time. */
+/** What is needed to rewrite an index: its rows are read again then, a column at a time. */
 export interface KnownIndex {
   readonly key: string;
   readonly bytes: Uint8Array;
-  /** By row: 1 where it is of a receipt that is listed as it was then. Undefined where the file is damaged. */
+  /** By row: 1 if its receipt is still listed as it was then. Undefined if the file is damaged. */
   readonly isKnown: Uint8Array | undefined;
 }
 
 export interface OpenIndex<M extends IndexedMember> extends KnownIndex {
-  /** Undefined where the file is damaged. */
+  /** Undefined if the file is damaged. */
   readonly index: UnpackedIndex<M> | undefined;
 }
 
-/** What there is of a month, in the order in which the later one counts. */
+/** The files of a month; if a vessel-day is in several, the later one counts. */
 export async function openIndexes<M extends IndexedMember>(
   { store, job, log, members }: IndexPlace & { readonly members: readonly M[] },
   month: string,
@@ -42,7 +42,7 @@ export async function openIndexes<M extends IndexedMember>(
   const main = indexKey(job, month);
   const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
   const found: (Uint8Array | undefined)[] = [];
-  // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
+  // A night of a large fleet leaves a few pieces, a backfill of years some sixty a month.
   await forEachAtOnce([...inOrder.entries()], GETS_AT_ONCE, async ([at, key]) => {
     found[at] = (await unlessDamaged(store.get(key)))?.bytes;
   });
@@ -55,7 +55,7 @@ export async function openIndexes<M extends IndexedMember>(
       const index = await unpackIndex(job, bytes, members);
       indexes.push({ key, bytes, index, isKnown: new Uint8Array(index.receipts) });
     } catch (error) {
-      // What follows is advice to those who read Parquet of a service.
+      // The rest of the message is advice about Parquet of a service.
       const fault = messageOf(error).split(';')[0];
       log.warn({ key, error: fault }, 'the index is not used: reading the receipts themselves');
       indexes.push({ key, bytes, index: undefined, isKnown: undefined });
@@ -65,8 +65,8 @@ export async function openIndexes<M extends IndexedMember>(
 }
 
 /**
- * Write one index of all that is known, and remove what was put into it: of the dates that were `looked` at those rows that
- * are known to stand, of others all, and the `fetched` ones, which are packed.
+ * Write one index from all files and the `fetched` rows, and remove what it replaces. Of dates that were `looked` at it keeps
+ * only rows that are still valid, of other dates all rows.
  */
 export async function writeIndexAnew(
   { store, job, log }: IndexPlace,

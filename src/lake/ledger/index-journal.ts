@@ -1,7 +1,7 @@
 /**
- * Who publishes has read its receipts already: what a process writes of them is left for the index of their month in
- * pieces, so that the first reader after a backfill fetches none of them. Nothing is owed to it: a piece that is lost,
- * or of receipts that were replaced since, costs that reader time.
+ * A process that publishes has its receipts at hand: it writes pieces of the index of their month, so that the first reader
+ * after a backfill need not fetch them. Pieces are optional: one that is lost, or whose receipts were replaced, only costs
+ * that reader time.
  */
 
 import { endsWithin } from '../../core/concurrency.ts';
@@ -15,9 +15,9 @@ import { type IndexRow, isIndexable, toIndexRow } from './indexed-receipt.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { INDEX_WORTH_RECEIPTS } from './ledger-index.ts';
 
-/** So many receipts make a piece: one more request for as many vessel-days. */
+/** Receipts in a piece: it costs one request for so many vessel-days. */
 const PIECE_RECEIPTS = 512;
-/** A store that hangs would keep a process that has ended for longer than a reader needs to read the receipts. */
+/** Time limit at the end of a process: a store that hangs must not delay it longer than reading the receipts would take. */
 const CLOSE_MS = 10_000;
 
 export type IndexJournal = ReturnType<typeof createIndexJournal>;
@@ -40,7 +40,7 @@ export function createIndexJournal(store: Pick<ObjectStore, 'put'>, log: Log, cl
   }
 
   return {
-    /** To be told of every receipt that this process has written. */
+    /** Called with every receipt that this process has written. */
     note(receipt: Receipt, written: ReceiptVersion): void {
       const row = toIndexRow(receipt, written);
       if (!isIndexable(row)) return;
@@ -53,7 +53,7 @@ export function createIndexJournal(store: Pick<ObjectStore, 'put'>, log: Log, cl
       const write = writePiece(rows).finally(() => writing.delete(write));
       writing.add(write);
     },
-    /** What is left is written, as far as that is soon done. */
+    /** Write the rest, within the time limit. */
     async close(): Promise<void> {
       const writeRest = async () => {
         for (const rows of rowsOf.values()) if (rows.length >= INDEX_WORTH_RECEIPTS) await writePiece(rows);

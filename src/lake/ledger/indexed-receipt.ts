@@ -1,4 +1,4 @@
-/** What the index keeps of each receipt, and the columns that it is kept in. */
+/** The members of each receipt in the index, and their columns. */
 import { type Moment, type Receipt, toMoment } from '../../core/model/index.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
 import type { ReceiptVersion } from './ledger.ts';
@@ -9,10 +9,10 @@ export interface IndexRow
     | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'dataset' | 'series')
     | ('selectedSeries' | 'remark' | 'warnings' | 'unlisted')
   > {
-  /** Absent where there are no rows. */
+  /** Absent if there are no rows. */
   readonly firstTimestamp?: string;
   readonly lastTimestamp?: string;
-  /** Of the published object; 0 where there is none. */
+  /** Bytes of the published object; 0 if there is none. */
   readonly objectBytes: number;
   readonly started: Moment;
   readonly finished: Moment;
@@ -20,15 +20,15 @@ export interface IndexRow
   readonly sourceRows?: number;
   readonly totalsSha256?: string;
   readonly detailSha256?: string;
-  /** What the receipt was listed as when it was read. */
+  /** Size and tag in the list when the receipt was read. */
   readonly listedBytes: number;
   readonly tag: string;
 }
 
-/** What can be asked of the index, besides whose a receipt is. */
+/** Members that can be read from the index, besides the vessel-day. */
 export type IndexedMember = Exclude<keyof IndexRow, 'job' | 'vessel' | 'date' | 'listedBytes' | 'tag'>;
 
-/** The rows of an index, with those members alone that were asked for. */
+/** The rows of an index, with only the requested members. */
 export type IndexedPart<M extends IndexedMember> = Pick<IndexRow, M | 'job' | 'vessel' | 'date'>;
 
 export function toIndexRow(receipt: Receipt, { sizeBytes: listedBytes, tag }: ReceiptVersion): IndexRow {
@@ -60,17 +60,17 @@ export function partOf<M extends IndexedMember>(row: IndexRow, members: readonly
 
 const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
 
-/** Does the index have this moment: one that is written in the very way of a Date? */
+/** Whether the index can hold this instant: only texts in the form of a Date can be restored exactly. */
 function isIndexedMoment(moment: unknown): boolean {
   return typeof moment === 'number' && moment >= 0 && moment <= LAST_MILLIS;
 }
 
-/** May a receipt be in an index? Without a tag nobody could tell later whether it was replaced. */
+/** Whether a receipt may be in an index. Without a tag a replacement would not be noticed. */
 export function isIndexable({ started, finished, tag }: IndexRow): boolean {
   return tag !== '' && isIndexedMoment(started) && isIndexedMoment(finished);
 }
 
-/** How a column is kept. `repeated`: text of few values; `moment`: a time in milliseconds; `json`: any value, of which few are there. */
+/** Encoding of a column. `repeated`: text with few different values; `moment`: a time in milliseconds; `json`: any value, mostly absent. */
 export interface Column {
   readonly kind: 'text' | 'repeated' | 'number' | 'moment' | 'json';
   readonly isRight: (value: unknown) => boolean;

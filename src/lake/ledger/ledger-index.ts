@@ -1,13 +1,13 @@
 /**
  * Reading many receipts: what was read of a month is kept in one object, `_index/<job>/<month>.parquet`, so that
- * the next reader fetches only the receipts that are new. Who publishes many leaves what it has written beside it, in
- * pieces of its own (`index-journal.ts`); the next reader that writes puts them into it.
+ * the next reader fetches only new receipts. A process that publishes many writes them beside it, in pieces
+ * (`index-journal.ts`); the next reader that writes the index merges them.
  *
  * The index is never trusted over the receipts. A reader lists the ledger first; a row of the index counts only
  * if the list shows its receipt with the size and the tag that the row was read under. Every other receipt that
- * is listed is fetched, rows without a listed receipt are passed over, and an index that is damaged in any way
- * is passed over as a whole. So it may be missing, stale, damaged or overwritten by a slower reader: that costs time,
- * never truth.
+ * is listed is fetched, rows without a listed receipt are ignored, and an index that is damaged in any way
+ * is ignored as a whole. So it may be missing, stale, damaged or overwritten by a slower reader: that costs time,
+ * but the result stays correct.
  */
 import { createTurns, forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError } from '../../core/errors.ts';
@@ -21,11 +21,11 @@ import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts'
 import { isIndexable, partOf, toIndexRow } from './indexed-receipt.ts';
 import { type ListedVessel, listVessels, parseReceipt, type ReceiptVersion } from './ledger.ts';
 
-/** Fewer receipts are fetched sooner than an index is read or written. */
+/** Fetching fewer receipts than this is faster than reading or writing an index. */
 export const INDEX_WORTH_RECEIPTS = 64;
 const LISTS_AT_ONCE = 8;
 const GETS_AT_ONCE = 32;
-/** So many are fetched before more are listed, and kept as rows before they are packed: a kilobyte each. */
+/** How many are fetched before more are listed, and kept as rows before they are encoded: a kilobyte each. */
 const FETCHED_AT_ONCE = 8_192;
 
 interface LedgerQuestion<M extends IndexedMember> {
@@ -33,7 +33,7 @@ interface LedgerQuestion<M extends IndexedMember> {
   readonly job: string;
   readonly dates: readonly string[];
   readonly vessels?: ReadonlySet<string>;
-  /** What is asked of each receipt, and kept of it. */
+  /** The members of each receipt that are read and kept. */
   readonly members: readonly M[];
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
@@ -41,21 +41,21 @@ interface LedgerQuestion<M extends IndexedMember> {
 }
 
 interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
-  /** Given each receipt once, those of a date in no order, and what it was listed as. */
+  /** Called once for each receipt, within a date in any order, with its entry of the list. */
   readonly take: (receipt: IndexedPart<M>, listed: ReceiptVersion) => void;
-  /** Has the caller the receipts of this date, as they are listed? Then they are not read. */
+  /** Whether the caller has the receipts of this date as they are listed: then they are not read. */
   readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
 }
 
 export interface LedgerReading {
   readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
-  /** How many receipts came out of the index, and how many were fetched. */
+  /** How many receipts came from the index, and how many were fetched. */
   fromIndex: number;
   fetched: number;
 }
 
 /**
- * The receipts of a job on some dates. Memory: what is asked of each, the lists of some dates, the index of one month, and
+ * The receipts of a job on some dates. Memory: the requested members, the lists of some dates, the index of one month, and
  * some thousand receipts. Throws what the store throws; an index that cannot be written is no error.
  */
 export async function readLedger<M extends IndexedMember>(question: LedgerQuestion<M>) {
@@ -64,7 +64,7 @@ export async function readLedger<M extends IndexedMember>(question: LedgerQuesti
   return { receipts, ...(await scanLedger({ ...question, take })) };
 }
 
-/** The same for callers that keep the receipts themselves. Others in the thread have their turn meanwhile. */
+/** The same for callers that keep the receipts themselves. It yields to other work in the thread. */
 export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): Promise<LedgerReading> {
   const reading: LedgerReading = { damaged: [], fromIndex: 0, fetched: 0 };
   const months = Map.groupBy(scan.dates, (date) => date.slice(0, 7));
@@ -80,16 +80,16 @@ export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): 
 
 interface MonthState {
   readonly reading: LedgerReading;
-  /** Dates whose receipts are known, as far as the index is concerned. */
+  /** Dates whose receipts were compared with the index. */
   readonly looked: Set<string>;
-  /** Receipts that no index knows, and that are to be fetched. */
+  /** Receipts that are in no index and have to be fetched. */
   readonly fresh: (ListedVessel & Pick<VesselDay, 'date'>)[];
-  /** The rows of those that were fetched, and indexes of them. */
+  /** Rows of fetched receipts, and encoded indexes of them. */
   readonly rows: IndexRow[];
   readonly packed: Uint8Array[];
 }
 
-/** The indexes that were opened for it, without their rows: who writes has a column of all of them in memory. */
+/** The opened indexes without their rows: writing needs memory for a column of all of them. */
 async function readMonth<M extends IndexedMember>(
   scan: LedgerScan<M>,
   month: string,
@@ -112,7 +112,7 @@ async function readMonth<M extends IndexedMember>(
       if (scan.isKnown?.(date, listed) === true) return;
       for (const { vessel } of listed) if (scan.vessels?.has(vessel) !== false) wanted++;
       unmatched.push([date, listed]);
-      // As soon as may be: a list is larger than what is kept of its receipts.
+      // As soon as possible: a list is larger than what is kept of its receipts.
       if (wanted < INDEX_WORTH_RECEIPTS) return;
       opening ??= openIndexes(scan, month);
       await matchAll(await opening);
@@ -125,7 +125,7 @@ async function readMonth<M extends IndexedMember>(
   return indexes.map(({ key, bytes, isKnown }) => ({ key, bytes, isKnown }));
 }
 
-/** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
+/** Takes the receipts of a date that an index has, and adds the others to `fresh`. Both are in order. */
 function matchDate<M extends IndexedMember>(
   { vessels, take }: LedgerScan<M>,
   date: string,
@@ -158,7 +158,7 @@ function matchDate<M extends IndexedMember>(
   looked.add(date);
 }
 
-/** Fetch the fresh receipts; as rows of the index, as far as they can be read and known again. */
+/** Fetch the fresh receipts; returns rows of the index for those that can be read and recognized later. */
 async function fetchReceipts<M extends IndexedMember>(
   { store, job, members, take, writeIndex }: LedgerScan<M>,
   state: MonthState,
@@ -188,7 +188,7 @@ async function packRows(job: string, { rows, packed }: MonthState): Promise<void
   packed.push(await packIndex(job, rows.splice(0)));
 }
 
-/** Is there enough that is new to the index, or are there other files than it? */
+/** Whether there are enough new receipts, or pieces, to write the index. */
 function isWorthWriting(key: string, indexes: readonly KnownIndex[], { rows, packed }: MonthState): boolean {
   const isScattered = indexes.some((one) => one.key !== key);
   return isScattered || packed.length > 0 || rows.length >= INDEX_WORTH_RECEIPTS;

@@ -1,7 +1,7 @@
 /**
- * What the ledger says of a job's vessel-days, read again and again. Listing is cheap, reading receipts is not: a
- * receipt is read once, and again only when the list says that it is another one. Where many are read at first, the index
- * is asked for what it knows of them.
+ * A cached view of the ledger, for processes that read it again and again. Listing is cheap, reading receipts is not: a
+ * receipt is read once, and again only if the list shows that it was replaced. If many are read the first time, they come
+ * from the index where possible.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import type { Clock, Log, Receipt } from '../../core/model/index.ts';
@@ -14,33 +14,33 @@ import { isSameReceipt, type ListedVessel, listVessels, type ReceiptVersion, rea
 import { scanLedger } from './ledger-index.ts';
 import { firstReceiptDate } from './newest-days.ts';
 
-/** Shared by all receipts that say the same. */
+/** Shared by all receipts with the same values. */
 type Known = Readonly<Pick<Receipt, 'settingsHash' | 'proof'>>;
 
 export type KnownOfDate = ReadonlyMap<string, Known>;
 
 interface DateLook {
-  /** Receipts of other vessels are not read. They may be in the answer. Absent: every vessel's matters. */
+  /** Receipts of other vessels are not read, but may be in the result. Absent: all vessels. */
   readonly vessels?: ReadonlySet<string>;
-  /** True: nobody looks at these receipts again. They are not remembered, so that years of them take no memory. */
+  /** True: these receipts are not read again, so they are not cached: years of them would fill the memory. */
   readonly isOnce?: boolean;
 }
 
 export type LedgerView = ReturnType<typeof createLedgerView>;
 
-/** Receipts that are remembered, at some 150 bytes each; what was looked at longest ago is forgotten first. */
+/** Maximum of cached receipts, at some 150 bytes each; the least recently used are dropped first. */
 const MAX_RECEIPTS = 400_000;
 const GETS_AT_ONCE = 32;
 const LISTS_AT_ONCE = 8;
-/** Texts that are kept once, whatever stands in receipts. */
+/** Maximum of texts that are shared between receipts. */
 const MAX_TEXTS = 100_000;
 const MEMBERS = ['settingsHash', 'proof', ...WARNING_MEMBERS] as const;
 const COMPLETE_FOR_MS = 7 * 86_400_000;
 
-/** What is remembered of a receipt. Flat, since there are hundreds of thousands. */
+/** What is cached of a receipt. Flat, because there are hundreds of thousands. */
 type Remembered = Known & ReceiptVersion;
 
-/** The same text with memory of its own: what was cut out of the page of a list holds all of that. */
+/** A copy of the text: a slice of a page of a list would keep the whole page in memory. */
 const ownText = (text: string) => Buffer.from(text).toString();
 
 export function createLedgerView(
@@ -48,7 +48,7 @@ export function createLedgerView(
   clock: Pick<Clock, 'monotonicMs'> = systemClock,
   log: Log = silentLog,
 ) {
-  /** Dates on which none of these vessels was missing, and when that was seen. */
+  /** Dates on which none of these vessels was missing, and when that was read. */
   const complete = new Map<string, { readonly vessels: readonly string[]; readonly untilMs: number }>();
   const looks = new Map<string, ReadonlyMap<string, Remembered>>();
   let remembered = 0;
@@ -83,7 +83,7 @@ export function createLedgerView(
     return { settingsHash: oneText(settingsHash), proof: oneText(proof), sizeBytes, tag: ownText(tag) };
   }
 
-  /** Receipts of one date. One that cannot be read is not among them: its vessel-day is open, and says why it fails. */
+  /** Receipts of one date, without unreadable ones: their vessel-days are open, and their export reports why. */
   async function ofDate(
     job: string,
     date: string,
@@ -122,7 +122,7 @@ export function createLedgerView(
 
   return {
     ofDate,
-    /** The same of many dates, by date; those that nobody has looked at are read with the index, a month at a time at best. */
+    /** The same for many dates, by date; dates that are not cached are read with the index, best a month at a time. */
     async ofDates(
       job: string,
       dates: readonly string[],
@@ -137,10 +137,10 @@ export function createLedgerView(
       });
       return found;
     },
-    /** What stands open, by the receipts that were read so far. */
+    /** Open warnings, by the receipts that were read so far. */
     openWarnings: async (job: string): Promise<OpenWarnings[]> =>
       (await warnings.get(job)?.open(store)) ?? [],
-    /** Those without receipt, by the date's list alone. Where none was missing it is not listed for a week: only a hand removes one. */
+    /** Vessels without a receipt, by the date's list alone. A complete date is not listed again for a week: receipts are only removed by hand. */
     async missing(job: string, date: string, vessels: readonly string[]): Promise<readonly string[]> {
       const name = `${job}/${date}`;
       const seen = complete.get(name);

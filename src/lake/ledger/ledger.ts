@@ -1,4 +1,4 @@
-/** Receipts, details and notes: what the lake says of its own vessel-days. */
+/** Reading and writing receipts, details and notes, the lake's records of its vessel-days. */
 
 import { hash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -21,13 +21,13 @@ import {
   shown,
 } from '../shapes.ts';
 
-/** Counts per series and hour of a published day: what it holds, and what the source said. */
+/** Counts per series and hour of a published day: ours and the source's. */
 export interface Detail {
   readonly ours: CountsJson;
   readonly source: CountsJson | null;
   /** Time series id → name of each series that was selected, with readings or without; absent in older ones. */
   readonly series?: Readonly<Record<string, string | null>>;
-  /** The job's `select`, which named them; absent in older ones. */
+  /** The job's `select`; absent in older ones. */
   readonly select?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
   return checkedFile<Receipt>(value, key, RECEIPT_ADDED, whole);
 }
 
-/** Written by a vessel-export that is newer than this one: it is not ours to read, and not ours to replace. */
+/** It was written by a newer vessel-export: this version must neither read nor replace it. */
 export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unknown>>): boolean {
   return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
@@ -94,15 +94,15 @@ export async function listVessels(
 
 export type ListedVessel = Pick<ListedObject, 'key' | 'sizeBytes' | 'tag'> & Pick<VesselDay, 'vessel'>;
 
-/** What a receipt was read under: by it a later list tells whether it is another one now. */
+/** Size and tag with which a receipt was read: a later list shows whether it was replaced. */
 export type ReceiptVersion = Pick<ListedObject, 'sizeBytes' | 'tag'>;
 
-/** Is a listed receipt still the one that was read? Without a tag nobody can tell. */
+/** Whether a listed receipt is still the one that was read; false without a tag, because then it is unknown. */
 export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | undefined): boolean {
   return read.tag !== '' && read.tag === listed?.tag && read.sizeBytes === listed.sizeBytes;
 }
 
-/** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
+/** 5 % larger than at the default level, in 40 % of the time: for a small vessel-day this is the longest step. */
 const DETAIL_LEVEL = 4;
 
 interface CountedDetail {
@@ -123,10 +123,10 @@ export function packDetail({ ours, source, series, select }: CountedDetail): {
   return { gzip: gzipSync(text, { level: DETAIL_LEVEL }), sha256: hash('sha256', text) };
 }
 
-/** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */
+/** A detail has at most 150 bytes per series and hour: this is a hundred times the size for 1,000 series. */
 const MAX_DETAIL_BYTES = 256 << 20;
 
-/** A stored detail's text and the digest of it, or undefined for bytes that are no gzip. */
+/** A stored detail's text and its digest; undefined if the bytes are no gzip. */
 export function unpackDetail(gzip: Uint8Array): { text: Uint8Array; sha256: string } | undefined {
   try {
     const text = gunzipSync(gzip, { maxOutputLength: MAX_DETAIL_BYTES });
@@ -136,7 +136,7 @@ export function unpackDetail(gzip: Uint8Array): { text: Uint8Array; sha256: stri
   }
 }
 
-/** The detail that a receipt names, or undefined when it has none or it is not the one the receipt names. */
+/** The detail that a receipt names; undefined if there is none, or if it is another one. */
 export async function readDetail(
   store: ObjectStore,
   receipt: Pick<Receipt, 'detail'>,
@@ -144,7 +144,7 @@ export async function readDetail(
   return (await findDetail(store, receipt)).detail;
 }
 
-/** A detail with the version of what lies in its place; null: nothing. */
+/** A detail with the version of the object at its key; null: there is none. */
 export async function findDetail(
   store: ObjectStore,
   { detail }: Pick<Receipt, 'detail'>,
@@ -159,7 +159,7 @@ export async function findDetail(
   };
 }
 
-/** What lies in the place of a day's detail where no receipt names one; undefined where it cannot be read. */
+/** The detail at a day's key that no receipt names; undefined if it cannot be read. */
 export async function readUnnamedDetail(store: ObjectStore, day: VesselDay): Promise<Detail | undefined> {
   const key = detailKey(day);
   const object = await store.get(key);
@@ -167,7 +167,7 @@ export async function readUnnamedDetail(store: ObjectStore, day: VesselDay): Pro
   return unpacked && parseDetail(unpacked.text, key);
 }
 
-/** Counts as they should be; undefined for anything else, which verify tells. */
+/** Valid counts; undefined for anything else, which verify reports. */
 export function parseDetail(text: Uint8Array, key: string): Detail | undefined {
   try {
     return parseFile<Detail>(text, key, DETAIL_ADDED, { needed: DETAIL });
@@ -183,7 +183,7 @@ export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note
   return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, { day }));
 }
 
-/** Throws DataError `damaged-file` for what is no note: nothing else may stand in the lake as one. */
+/** Throws DataError `damaged-file` for an invalid note, so that none is written to the lake. */
 export function noteBytes(note: Note): Uint8Array {
   return jsonBytes(checkedFile<Note>(cleanNote(note), noteKey(note), NOTE_FILE), 2);
 }
@@ -192,7 +192,7 @@ export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
   await store.put(noteKey(note), noteBytes(note));
 }
 
-/** Texts are bounded, whoever wrote them. Older versions called refused what is no refusal. */
+/** Texts are bounded, because anyone may have written them. Older versions used `refused` for failures that are no refusals. */
 function cleanNote(note: Note): Note {
   const state = note.state === 'refused' && !isRefusal(note) ? 'failed' : note.state;
   const [code, at] = [shortName(note.code), shortName(note.at)];

@@ -1,4 +1,4 @@
-/** Which days each vessel of a job has published, and which of them is the newest. */
+/** The published days of each vessel of a job, and the newest of them. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError } from '../../core/errors.ts';
 import type { Clock, Dataset, Job, Receipt, VesselDay } from '../../core/model/index.ts';
@@ -10,7 +10,7 @@ import { listReceipts, readReceipt } from './ledger.ts';
 
 const LISTS_AT_ONCE = 8;
 
-/** Which receipts: those of one vessel, before a date, or of some dates, of which each is a list of its own. */
+/** Which receipts to list: of one vessel, before a date, or of some dates, each with a list of its own. */
 interface DatesQuestion {
   readonly vessel?: string;
   readonly before?: string;
@@ -69,7 +69,7 @@ export function knownDays(dataset: Dataset): number {
   return dataset === 'metadata' ? 30 : 14;
 }
 
-/** The vessels that the ledger knows from last time, with the dates of the last days on which each has a receipt, the newest first. */
+/** The vessels with receipts in the last days, with the dates of these, the newest first. */
 export async function knownVessels(
   store: Pick<ObjectStore, 'list'>,
   { name, dataset }: Job,
@@ -79,7 +79,7 @@ export async function knownVessels(
   return await receiptDates(store, name, { dates });
 }
 
-/** The newest date whose receipt has the vessel as listed: one that was exported unlisted would else be known for ever. */
+/** The newest date whose receipt has the vessel as listed: otherwise a vessel that is exported unlisted would never count as having left. */
 export async function lastListedDate(
   store: Pick<ObjectStore, 'get'>,
   job: string,
@@ -87,7 +87,7 @@ export async function lastListedDate(
   dates: readonly string[],
 ): Promise<string | undefined> {
   for (const date of dates) {
-    // A receipt that cannot be read says nothing against it.
+    // An unreadable receipt counts as listed.
     const receipt = await orDamage(readReceipt(store, { job, vessel, date }));
     if (receipt instanceof DataError || (receipt !== undefined && receipt.unlisted !== true)) return date;
   }
@@ -110,18 +110,18 @@ export async function newestReadable(
 export type LastPublished = ReturnType<typeof createLastPublished>;
 
 /**
- * Others publish too, and what follows a smaller count than the one published in between would be compared with the wrong one.
- * So a look is shared only by vessel-days that are at work at the same time, as many as there are in some seconds.
+ * Other processes publish too, and a day must be compared with the newest one. So a read is shared only by vessel-days that are
+ * exported within some seconds.
  */
 const LOOK_MS = 10_000;
 
 export function createLastPublished(store: ObjectStore, clock: Clock) {
-  /** The newest published day by job and vessel, and when it was looked for. */
+  /** The newest published day by job and vessel, and when it was read. */
   const looks = new Map<string, { readonly atMs: number; readonly newest: Promise<Receipt | undefined> }>();
   const nameOf = ({ job, vessel }: Pick<VesselDay, 'job' | 'vessel'>) => `${job}/${vessel}`;
   const read = (day: VesselDay) => unlessDamaged(readReceipt(store, day));
 
-  /** By its objects: they lie by vessel, receipts by date. A day that was always empty has none. Unreadable receipts hide nothing. */
+  /** Found by its objects, whose keys begin with the vessel, while those of receipts begin with the date. A day that was always empty has none. Unreadable receipts are skipped. */
   async function findNewest({ job, vessel }: VesselDay): Promise<Receipt | undefined> {
     const dates = new Set<string>();
     for await (const { key } of store.list(objectPrefix(job, vessel))) {

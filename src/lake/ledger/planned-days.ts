@@ -1,4 +1,4 @@
-/** What the ledger says of a job's vessel-days: which are done, and which are to be exported. */
+/** Derives from the ledger which vessel-days of a job are done, and which have to be exported. */
 import type { ApiVersion, Clock, Job, Log, VesselDay } from '../../core/model/index.ts';
 import { datesBetween } from '../../core/model/index.ts';
 import { type DayRange, type PlannedDay, planVesselDays, type ReceiptSettings } from '../../core/plan/due.ts';
@@ -11,7 +11,7 @@ import { readLedger } from './ledger-index.ts';
 export interface PlanPorts {
   readonly clock: Clock;
   readonly apiVersion: ApiVersion;
-  /** Knows the service's clock once it has been asked. */
+  /** It has the service's clock after the first request. */
   readonly client?: { serverNowMs(): number | undefined };
 }
 
@@ -30,11 +30,11 @@ export function plannedDays<T extends ReceiptSettings>(
 }
 
 interface PlannedDaysOptions<M extends IndexedMember> {
-  /** What is asked of each receipt besides. */
+  /** Further members to read of each receipt. */
   readonly members: readonly M[];
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
-  /** Dates whose receipts are read besides. */
+  /** Further dates whose receipts are read. */
   readonly moreDates?: readonly string[];
 }
 

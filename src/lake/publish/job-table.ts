@@ -18,19 +18,19 @@ import { createDigestReader, statisticsDigest } from '../table/statistics.ts';
 import { prepareTable, type Table } from '../table/table.ts';
 import { expectVersion } from './table-files.ts';
 
-/** From one entry to the next, while there is something to commit. */
+/** Minimum time between two entries. */
 const GATHER_MS = 1_000;
 /** Vessel-days in an entry: with more it would be slow to read. */
 const MAX_GROUP = 500;
 const LOOKS_AT_ONCE = 16;
-/** Versions that others may win in a row, and commits in a row whose outcome nobody knows. */
+/** Versions that others may win in a row, and commits in a row with an unknown outcome. */
 const MAX_ROUNDS = 100;
 const MAX_UNKNOWN = 3;
 
-/** Looks at a log that seems damaged, a second apart: a fault that is gone at the next one was none. */
+/** Reads of a log that seems damaged, a second apart: the fault may be temporary. */
 const MAX_LOOKS = 3;
 
-/** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
+/** After so long without a commit the log is read first: a clean-up may have removed versions. */
 const IDLE_MS = 3_600_000;
 
 interface DayCommit {
@@ -73,12 +73,12 @@ export class JobTable {
     this.#digestOf = createDigestReader(ports.table);
   }
 
-  /** A version that there is: what is committed from now on has a higher one. */
+  /** The version of the view: later commits have a higher one. */
   get version(): number {
     return this.#ports.table.version;
   }
 
-  /** The table is there and can take files of `content`. Throws RefusedError `table-schema`, FatalError. */
+  /** Make sure that the table exists and can take files of `content`. Throws RefusedError `table-schema`, FatalError. */
   async prepare(content: TableContent): Promise<void> {
     const isReady = await prepareTable(this.#ports.table, content, { maxRounds: MAX_ROUNDS });
     if (!isReady) throw this.#contended();
@@ -99,7 +99,7 @@ export class JobTable {
     return expectVersion(this, receipt);
   }
 
-  /** Come to the newest version. Throws DataError `damaged-log`, FatalError `unsupported-table`. */
+  /** Read up to the newest version. Throws DataError `damaged-log`, FatalError `unsupported-table`. */
   async refresh(): Promise<void> {
     const { table, clock } = this.#ports;
     for (let look = 1; ; look++)
@@ -112,14 +112,14 @@ export class JobTable {
       }
   }
 
-  /** Is this file, with these statistics, all that the newest version has of a vessel-day? */
+  /** Whether this file, with these statistics, is all that the newest version has of a vessel-day. */
   async holds(day: VesselDay, file: Omit<NonNullable<TableChange['add']>, 'modifiedMs'>): Promise<boolean> {
     const { table, prefix } = this.#ports;
     await this.refresh();
     const [found, ...others] = table.filesOf(day.vessel, day.date);
     const isSame = `${prefix}${found?.path}` === file.key && found?.sizeBytes === file.sizeBytes;
     if (!isSame || others.length > 0) return false;
-    // Statistics that cannot be read are no reason to keep a file, nor not to publish.
+    // If the statistics cannot be read, the file is replaced, and the day is published.
     return (await unlessDamaged(this.#digestOf(found))) === statisticsDigest(file.stats);
   }
 
@@ -134,7 +134,7 @@ export class JobTable {
     return promise;
   }
 
-  /** The version of a fenced predecessor's change; undefined: it is not in the table, and never will be. */
+  /** The version with a fenced predecessor's change; undefined: it is not in the table, and never will be. */
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -160,7 +160,7 @@ export class JobTable {
       try {
         await this.#commitGroup(group);
       } catch (error) {
-        // Who was settled before does not hear of it.
+        // It has no effect on members that were resolved before.
         for (const { reject } of group) reject(error);
       }
     }
@@ -180,12 +180,12 @@ export class JobTable {
       try {
         if (await table.commit(base, 'WRITE', actions)) {
           for (const { resolve } of open) resolve(base + 1);
-          // Nobody waits for a checkpoint, but whoever closes.
+          // Only `close` waits for a checkpoint.
           this.#tidying = this.#tidying.then(() => table.tidy());
           return;
         }
       } catch (error) {
-        // It may have been written: what is in the table is looked at before anything else is put.
+        // It may have been written: the table is read before anything else is written.
         if (!(error instanceof CommitUnknownError) || ++unknown === MAX_UNKNOWN) throw error;
         this.#ports.log.warn({ table: this.#ports.prefix, error: messageOf(error) }, 'looking at the log');
       }

@@ -137,8 +137,8 @@ export async function acknowledgePublished(
   const version = sealed.table ? await claim.table?.settle(claim.day, sealed.table) : undefined;
   const isPublished =
     claim.table === undefined
-      ? sealed.upload !== null && (await ports.store.publishedBy(sealed.upload, sealed.parts))
-      : version !== undefined;
+      ? await isInPlace(ports.store, claim, sealed)
+      : sealed.table === null || version !== undefined;
   if (!isPublished) return undefined;
   await writeProof({ ...ports, onStep: () => {} }, claim, sealed, { epoch, version });
   return await claim.lookAgain();
@@ -162,6 +162,12 @@ async function writeProof(
   await claim.putReceipt(receipt);
   await onStep('receipt');
   return receipt;
+}
+
+/** Is the day as the draft has it? One without an object has nothing to publish, and its detail may be there. */
+async function isInPlace(store: ObjectStore, { day }: Claim, { upload, parts }: SealedDay): Promise<boolean> {
+  if (upload === null) return (await store.head(objectKey(day))) === undefined;
+  return await store.publishedBy(upload, parts);
 }
 
 /** An empty day has no object. One that had is published as an object of no rows, so there is none to remove. */

@@ -29,10 +29,10 @@ import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../
 import type { TableContent } from '../table/schema.ts';
 import { openTable, prepareTable, type Table } from '../table/table.ts';
 
-/** Clocks of two processes may run apart by so much meanwhile. */
+/** How far the clocks of two processes may drift apart meanwhile. */
 const MARGIN_MS = 1_000;
 export const WAIT_MS = 5_000;
-/** What its claims have in the place of a hash: nobody goes on with them. */
+/** The settings hash of its claims: no attempt continues them. */
 const NO_SETTINGS = 'convert';
 
 export interface UpkeepPorts {
@@ -78,7 +78,7 @@ interface OwnMark {
   readonly version: Version;
 }
 
-/** Say that the conversion has begun, and is ours; undefined where the lake is a delta lake. Throws ConfigError `no-lake`. */
+/** Record that the conversion has begun, and is ours; undefined if the lake is a delta lake. Throws ConfigError `no-lake`. */
 async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined> {
   const by = uniqueId();
   await expectConditionalPut(store, 'a table');
@@ -97,7 +97,7 @@ async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined>
   }
 }
 
-/** Say that the lake is a delta lake. Throws FencedError as `expectOurs`. */
+/** Record that the lake is a delta lake. Throws FencedError as `expectOurs`. */
 async function finishConversion(store: ObjectStore, own: OwnMark): Promise<void> {
   const { converting: _, ...others } = own.file;
   const file: LakeFile = { ...others, layout: 'delta' };
@@ -105,7 +105,7 @@ async function finishConversion(store: ObjectStore, own: OwnMark): Promise<void>
     await expectOurs(store, own, 'delta');
 }
 
-/** Throws FencedError when the conversion is another's by now. */
+/** Throws FencedError if another process has taken over the conversion. */
 async function expectOurs(store: ObjectStore, { by }: OwnMark, orLayout?: 'delta'): Promise<void> {
   const found = await readLakeFile(store);
   if (found?.file.converting?.by === by) return;
@@ -141,7 +141,7 @@ async function endClaims(ports: UpkeepPorts): Promise<void> {
   }
 }
 
-/** Take over a dead claim and leave nothing of it; why a live one is alive. */
+/** Take over a dead claim and remove it; for a live one, returns why it counts as alive. */
 async function endClaim(ports: UpkeepPorts, day: VesselDay): Promise<FencedError | undefined> {
   try {
     const { claim, inheritance } = await takeClaim(ports, day, {
@@ -160,7 +160,7 @@ async function endClaim(ports: UpkeepPorts, day: VesselDay): Promise<FencedError
   }
 }
 
-/** The table of a job has every file of `days` but those that are `leftOut`. Throws FencedError as `expectOurs`. */
+/** Add every file of `days` to the table of a job, except those that are `leftOut`. Throws FencedError as `expectOurs`. */
 async function convertJob(
   ports: UpkeepPorts,
   own: OwnMark,
@@ -207,7 +207,7 @@ function isInTable(table: Table, { vessel, date }: Omit<VesselDay, 'job'>, path:
   return table.filesOf(vessel, date).some((file) => file.path === path);
 }
 
-/** The table is there and has these columns; or why it cannot. */
+/** Make sure that the table exists and has these columns; returns why it cannot. */
 async function prepare(
   own: OwnMark,
   store: ObjectStore,

@@ -1,11 +1,11 @@
 /**
- * What unfinished exports leave behind: claims and uploads that nobody will go on with, notes of days that have been
- * published since; and files that the tables of a delta lake need no more (table-garbage.ts). No reader of the lake ever sees
- * it; it costs space, and on S3 money.
+ * Finds what unfinished exports leave behind: claims and uploads that no process will continue, notes of days that were
+ * published since, and files that the tables of a delta lake no longer need (table-garbage.ts). Readers of the lake never see
+ * them, but they cost space, and on S3 money.
  *
- * A claim that a living process owns is never touched, nor what belongs to it. A claim whose day is published and
- * lacks only its receipt is kept too: the next run of that day finishes it; without it the object would be an orphan.
- * Everything is looked at again right before it is removed.
+ * A claim of a living process, and what belongs to it, is never touched. A claim whose day is published and lacks only its
+ * receipt is kept too: the next run of that day finishes it; without the claim the object would be an orphan. Everything is
+ * checked again right before it is removed.
  */
 
 import type { Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
@@ -21,7 +21,7 @@ import { readNote, readReceipt } from '../ledger/ledger.ts';
 import { removeNote } from '../notes.ts';
 import { findTableGarbage } from './table-garbage.ts';
 
-/** Claims and uploads are left alone for so long: whoever stopped an export may go on with it tomorrow. */
+/** Minimum age of claims and uploads: somebody who has stopped an export may continue it tomorrow. */
 const GARBAGE_AGE_MS = 24 * 3_600_000;
 
 interface GarbagePorts {
@@ -59,7 +59,7 @@ async function claimItems(ports: GarbagePorts, day: VesselDay): Promise<GarbageI
     ...{ kind: 'claim', key, ...verdict },
     async remove() {
       const now = (await judgeClaims(ports, day)).find(({ claim }) => claim.key === key);
-      // Whoever takes over in between writes into it first.
+      // A process that takes over in between writes into it first, so that the removal fails.
       return now !== undefined && !now.keep && (await ports.store.removeIf(key, now.claim.version));
     },
   }));
@@ -89,7 +89,7 @@ async function judgeClaim(
   if (file !== undefined && isLive(file, { clock, self }))
     return { why: 'a live process owns it', keep: true };
   if (isEnded(claim, receipt)) return { why: `attempt ${receipt?.epoch} has published the day`, keep: false };
-  // Its owner wrote it last then: giving a day back is a write too, and leaves a heartbeat of 0.
+  // The last write of its owner: handing a day back is a write too, and leaves a heartbeat of 0.
   const nowMs = clock.nowMs();
   const ageMs = nowMs - Math.max(claim.modifiedMs, heartbeatOf(file, nowMs));
   if (ageMs < GARBAGE_AGE_MS)
@@ -100,7 +100,7 @@ async function judgeClaim(
   return { why: `abandoned ${describeAge(ageMs)} ago`, keep: false };
 }
 
-/** Uploads of ours that no claim keeps. Others may keep things in the same bucket: only keys of ours are looked at. */
+/** Our uploads that no claim has. Other programs may use the same bucket, so only our keys are considered. */
 async function* uploadItems(
   { store, clock }: GarbagePorts,
   kept: ReadonlySet<string>,
@@ -123,7 +123,7 @@ async function* uploadItems(
   }
 }
 
-/** What a process left that was killed while it tried what it may; nobody else uses these names. */
+/** Probes of processes that were killed while they tested their permissions; no other file has such a name. */
 async function* probeItems({ store, clock }: GarbagePorts): AsyncGenerator<GarbageItem> {
   const item = (key: string, sinceMs: number, removeIt: () => Promise<void>): GarbageItem => {
     const ageMs = clock.nowMs() - sinceMs;
@@ -140,12 +140,12 @@ async function* probeItems({ store, clock }: GarbagePorts): AsyncGenerator<Garba
     yield item(key, modifiedMs, () => store.remove(key));
 }
 
-/** Notes that are older than their day's receipt: what they tell of has been fixed since. */
+/** Notes that are older than their day's receipt: their failure was fixed since. */
 async function* noteItems({ store }: GarbagePorts): AsyncGenerator<GarbageItem> {
   for (const { key } of await Array.fromAsync(store.list(keyPrefix('note')))) {
     const day = parseNoteKey(key);
     if (day === undefined) continue;
-    // A receipt that cannot be read outlives nothing.
+    // An unreadable receipt does not outdate a note.
     const receipt = await unlessDamaged(readReceipt(store, day));
     const note = receipt && (await unlessDamaged(readNote(store, day)));
     if (note === undefined || !isOvertaken(note, receipt!)) continue;

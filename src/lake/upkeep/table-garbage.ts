@@ -1,12 +1,12 @@
 /**
- * Files of a delta lake that no reader wants any more: those that left the table longer ago than its retention, and those
- * of attempts that uploaded and never committed.
+ * Files of a delta lake that no reader needs any more: those that left the table longer ago than its retention, and those of
+ * attempts that uploaded and never committed.
  *
- * A file goes only if no attempt can yet commit it. An attempt looks at its claim between seeing a version and putting the
- * next one (job-table.ts). So, for all files of a job at once: their vessel-days have no claim; then the next version is
- * filled; then the table still does not have them. Whoever looks at his claim after that finds it gone, and whoever looked
- * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
- * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
+ * A file is removed only if no attempt can still commit it. An attempt reads its claim between reading a version and writing
+ * the next one (job-table.ts). So three conditions are checked in order, for all files of a job at once: their vessel-days have
+ * no claim; the next version is filled; the table still does not have them. An attempt that reads its claim after that finds it
+ * gone, and one that read it before has lost its version. No name is used twice, so no later attempt adds them again. The entry
+ * that fills the version also gives the store's time, so a clock of this machine that is ahead removes nothing.
  */
 import { DataError } from '../../core/errors.ts';
 import { type Clock, silentLog, type VesselDay } from '../../core/model/index.ts';
@@ -27,7 +27,7 @@ interface TableGarbagePorts {
   readonly clock: Clock;
 }
 
-/** Names of jobs begin with these; what the lake keeps beside them does not, and is not listed. */
+/** First characters of job names; the lake's own folders begin with others, and are not listed. */
 const FIRST_OF_JOB_NAMES = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 interface DayFile {
@@ -36,7 +36,7 @@ interface DayFile {
   readonly ageMs: number;
 }
 
-/** What no version within the retention names, or why a table's files are kept. Files younger than `leastAgeMs` are left alone. */
+/** Files that no version within the retention names, or why a table's files are kept. Files younger than `leastAgeMs` are kept. */
 export async function* findTableGarbage(ports: TableGarbagePorts, leastAgeMs: number) {
   const { store, clock } = ports;
   for (const first of FIRST_OF_JOB_NAMES) {
@@ -100,7 +100,7 @@ function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 
-/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. One that cannot be read may name any. */
+/** If a table lacks the object of a receipt, that is damage, which verify finds, and not garbage. An unreadable receipt may name any object. */
 async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<boolean> {
   const receipt = await orDamage(readReceipt(store, day));
   return receipt instanceof DataError || receipt?.object?.key === key;

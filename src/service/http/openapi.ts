@@ -129,7 +129,7 @@ function tokenOperation(): Json {
 function commonParameters(family: Family): Json[] {
   const inQuery = Object.entries(PARAMETERS[family].shape).map(([name, { description }]) => ({
     ...{ name, in: 'query', required: false, description },
-    schema: { type: name === 'verbose' ? 'boolean' : 'string' },
+    schema: parameterSchema(family, name),
   }));
   const header = { in: 'header', required: false };
   const description =
@@ -139,6 +139,13 @@ function commonParameters(family: Family): Json[] {
     { name: 'x-request-id', ...header, description, schema: { type: 'string' } },
     ...inQuery,
   ];
+}
+
+function parameterSchema(family: Family, name: string): Json {
+  if (name === 'verbose') return { type: 'boolean' };
+  if (name === 'format') return { type: 'string', enum: formatsOf(family, 'array') };
+  if (name === 'window_edges') return { type: 'string', enum: ['whole', 'partial'] };
+  return { type: 'string', minLength: 1 };
 }
 
 function responses(family: Family, errors: readonly number[]): Json {

@@ -13,7 +13,7 @@ const MEDIA_TYPES: Record<Transport, string> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-/** Where a request goes, below the base URL: everything that HTTP needs to know of it. */
+/** A request in HTTP terms, below the base URL. */
 interface Address {
   readonly method: 'GET' | 'POST';
   /** Begins with a slash; percent-encoded. */
@@ -50,7 +50,7 @@ export function addressOf(request: QueryRequest, baseUrlBytes = 0): Address {
   return { method: 'POST', path: `/${request.family}/query`, query, accept, body };
 }
 
-/** Requests that `addressOf` accepts, and that together ask the same: metadata one GET an expression, lists of ids cut where a URL ends. */
+/** Splits a request into ones that `addressOf` accepts: for metadata one GET per expression, with lists of ids cut to the length of a URL. */
 export function splitExpressions(request: QueryRequest, baseUrlBytes = 0): QueryRequest[] {
   if (request.family !== 'metadata') return [request];
   return request.expressions
@@ -74,19 +74,19 @@ function cutIdList(request: QueryRequest, expression: string, baseUrlBytes: numb
   return [...lists, list].map((ids) => `id/${ids}`);
 }
 
-/** Path of a GET, or undefined when the expression cannot be carried by one. */
+/** Path of a GET, or undefined if it cannot contain the expression. */
 function getPath(family: QueryRequest['family'], expression: string): string | undefined {
   const { domain, levels } = splitDomain(expression);
   const asked = family === 'metadata' ? withoutEmptyEnd(domain, levels) : levels;
   // Only POST is documented for empty levels.
   if (asked.length === 0 || asked.includes('')) return undefined;
-  // Peers resolve these two as steps in the path, encoded or not.
+  // Servers resolve these two as path steps, encoded or not.
   if ([domain, ...asked].some((level) => level === '.' || level === '..')) return undefined;
   if (domain === 'id' && levels.length === 1) return `/${family}/id/${encodeIdList(levels[0]!, expression)}`;
   return `/${family}/${[domain, ...asked].map((level) => encodeLevel(level, expression)).join('/')}`;
 }
 
-/** The levels of a jsmea path are optional: metadata leaves empty ones at its end out, and may select more series by it. */
+/** The levels of a jsmea path are optional: metadata omits empty ones at its end, which may select more series. */
 function withoutEmptyEnd(domain: string, levels: readonly string[]): readonly string[] {
   if (domain !== 'jsmea') return levels;
   return levels.slice(0, levels.findLastIndex((level) => level !== '') + 1);
@@ -146,7 +146,7 @@ function needsPost(expression: string, unfit: boolean): FatalError {
       );
 }
 
-/** A request in a few words, for messages: `measurements of flat/IMO9321483/* in [from, to)`. */
+/** A short description of a request, for messages: `measurements of flat/IMO9321483/* in [from, to)`. */
 export function describeRequest(request: QueryRequest): string {
   const [first = '?', ...others] = request.expressions;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
@@ -154,7 +154,7 @@ export function describeRequest(request: QueryRequest): string {
   return `${request.family} of ${cleanForeignText(first, [], 120)}${more}${range}`;
 }
 
-/** Headers that name a request: its id, and as a new span of the trace where there is one. */
+/** Headers that identify a request: its id, and a new span of the trace if there is one. */
 export function idHeaders(requestId: string, trace: TraceContext | undefined): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': requestId };
   if (trace === undefined) return headers;
@@ -168,12 +168,12 @@ function newSpanId(): string {
   return /^0+$/.test(id) ? newSpanId() : id;
 }
 
-/** A request in messages: what was asked, and the id that the service has of it. */
+/** A request in messages: its description and its id at the service. */
 export function nameRequest(asked: string, requestId: string): string {
   return `${asked} (request ${requestId})`;
 }
 
-/** A message about a request as it is said of every other like it: its id is another each time. */
+/** A message without the id of its request, which differs each time. */
 export function withoutRequestIds(message: string): string {
   return message.replaceAll(/ \(request [0-9a-f-]{36}\)/g, '');
 }

@@ -1,14 +1,14 @@
 /**
  * The client of the query service: bytes in, bytes out. Layers, outermost → innermost:
  *
- *   version    x-api-version asked and checked
+ *   version    sends and checks x-api-version
  *   retry      the table in retry.ts, over the request and the reading of its body
  *   concurrency limit        requests in flight, over all who share the credential
  *   rate limit       requests per minute, over all who share an address
  *   token      a bearer token on every request, taken when nothing is left to wait for; renewed early, and after a 401
- *   clock      what time it is at the service
+ *   clock      the service's clock
  *   meter      counts and times
- *   inflate    gzip, and the largest body we take
+ *   inflate    gzip, and the maximum size of a body
  *   deadline   headers and idle bodies
  *   transport  undici
  */
@@ -67,24 +67,24 @@ export interface ClientOptions {
   readonly random: Random;
   readonly log?: Log;
   readonly limits?: Partial<Omit<ClientLimits, 'retry'>> & { readonly retry?: Partial<RetryLimits> };
-  /** Told of every request to the query service once it is over. */
+  /** Called for every finished request to the query service. */
   readonly onRequest?: (report: RequestReport) => void;
   /** Give up within seconds on a host that cannot be reached and never was, by FatalError `service-unreachable`; else by the retry table. */
   readonly failFast?: boolean;
   /** A trace that somebody began: every request names itself as a span of it. Undefined where spans are gathered: who does names them. */
   readonly trace?: TraceContext | undefined;
-  /** In the place of undici. */
+  /** Replaces undici. */
   readonly transport?: Transport;
 }
 
 export interface ExchangeOptions extends RetryScope {
   readonly signal?: AbortSignal | undefined;
   readonly stats?: RequestStats | undefined;
-  /** Did the last attempt get further? Asked after a failure; true gives the next one full patience again. */
+  /** Whether the last attempt made progress. Called after a failure; true resets the retry limits. */
   readonly progressed?: () => boolean;
-  /** Statuses that are asked about again, a few times, and then are RetriableError `nothing-found`. */
+  /** Statuses that are retried a few times, and then become RetriableError `nothing-found`. */
   readonly isDoubted?: (status: number) => boolean;
-  /** Instead of `maxPageBytes`, where the answer is not held. */
+  /** Instead of `maxPageBytes`, for answers that are not kept in memory. */
   readonly maxBodyBytes?: number;
 }
 
@@ -172,7 +172,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
             const error = await readAnswerError(answer, what, limits.maxErrorBytes, tokens.secrets());
             throw callOptions.isDoubted?.(answer.status) ? doubted(error, clock.nowMs()) : error;
           }
-          // The version layer has let no other answer through.
+          // The version layer accepts no other version.
           const { body } = answer;
           const contentType = contentTypeOf(answer);
           return consume({ apiVersion: versionOf(answer)!, contentType, requestId, body });

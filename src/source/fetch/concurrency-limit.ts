@@ -9,7 +9,7 @@ import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 
-/** The times are those of `CONCURRENCY_LIMIT_RULES` unless they are given. */
+/** The times default to `CONCURRENCY_LIMIT_RULES`. */
 interface ConcurrencyLimitOptions {
   readonly limit: number;
   readonly rateLimit: RateLimit;
@@ -35,7 +35,7 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
 
   const waitForHold = async (waitMs: number): Promise<void> => {
     holding = new AbortController();
-    // Rejects when everyone has left the line.
+    // Rejects when all callers have left the line.
     await clock.sleep(waitMs, holding.signal).catch(() => {});
     holding = undefined;
     pump();
@@ -82,7 +82,7 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
   };
 }
 
-/** Layer: hold a slot from before the request until its body has ended or its socket is closed. Tells the limit of every 429. */
+/** Layer: hold a slot from before the request until its body has ended or its socket is closed. Reports every 429 to the limit. */
 export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: Clock, next: Send): Send {
   return async (attempt) => {
     const slot = await concurrencyLimit.acquire(attempt.signal);

@@ -4,24 +4,24 @@ import type { Body } from '../../core/model/query.ts';
 import { linkSignals, type Send } from './exchange.ts';
 
 export interface DeadlineLimits {
-  /** From sending the request until the answer's headers have arrived. */
+  /** From sending the request until the response's headers arrive. */
   readonly headersTimeoutMs: number;
-  /** Longest wait for the next bytes of a body; time that the consumer takes does not count. */
+  /** Maximum wait for the next bytes of a body; the consumer's time does not count. */
   readonly idleTimeoutMs: number;
-  /** A body may keep us waiting so long, and as long again as what has come would take at the least throughput. */
+  /** Maximum total wait for a body, plus the time that its bytes would take at the minimum throughput. */
   readonly slowBodyGraceMs: number;
   readonly leastBytesPerSecond: number;
   readonly maxBodyMs: number;
-  /** Longest that the body of another status than 200 may take: its status says enough. */
+  /** Maximum time for the body of a status other than 200: the status is enough. */
   readonly maxErrorBodyMs: number;
 }
 
-/** Since when the peer is waited for, on the monotonic clock; undefined while the consumer works. */
+/** Since when we wait for the peer, on the monotonic clock; undefined while the consumer works. */
 interface Silence {
   sinceMs: number | undefined;
 }
 
-/** Layer: give up on a peer that stays silent, or sends next to nothing, by aborting the request with the reason. */
+/** Layer: abort a request whose peer is silent, or sends too slowly, with the reason. */
 export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): Send {
   return async (attempt) => {
     const { what } = attempt.outgoing;
@@ -72,7 +72,7 @@ async function untilSilent(silence: Silence, timeoutMs: number, clock: Clock, en
   }
 }
 
-/** Counts how long the peer is waited for; throws RetriableError `too-slow` where that is too long for what has come. */
+/** Counts how long we wait for the peer; throws RetriableError `too-slow` if that is too long for the bytes received. */
 async function* inTime(
   body: Body,
   silence: Silence,

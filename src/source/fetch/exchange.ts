@@ -1,4 +1,4 @@
-/** What all layers share: an Exchange is one question, a Send one request of it. Bodies are read inside `consume`, so that each layer sees them end. */
+/** Types of all layers: an Exchange is one call, a Send one request of it. Bodies are read inside `consume`, so that each layer sees their end. */
 import type { Body } from '../../core/model/query.ts';
 import type { RetryScope } from './retry.ts';
 
@@ -10,7 +10,7 @@ export interface Outgoing {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Sent as `x-request-id`; each try has its own. */
+  /** Sent as `x-request-id`; each attempt has its own. */
   readonly requestId: string;
   readonly asked: string;
   /** The same with the request's id, for the messages of errors. */
@@ -42,11 +42,11 @@ export function createRequestStats(): RequestStats {
 }
 
 export interface Call<T> extends RetryScope {
-  /** Make the next HTTP request; asked anew for each one. What it throws ends the call. */
+  /** Makes the next HTTP request; called for each attempt. If it throws, the call ends. */
   outgoing(): Promise<Outgoing>;
-  /** Read the answer. Called once for each answer, of whatever status. */
+  /** Reads the response. Called once for each response, with any status. */
   consume(answer: Answer): Promise<T>;
-  /** Did the last attempt get further than the one before? Then patience starts anew. */
+  /** Whether the last attempt got further than the one before: then the retry limits are reset. */
   progressed(): boolean;
   /** Aborted with one of our errors as reason. */
   readonly signal: AbortSignal;
@@ -56,7 +56,7 @@ export interface Call<T> extends RetryScope {
 
 export interface Attempt<T> extends Omit<Call<T>, 'outgoing' | 'progressed'> {
   readonly outgoing: Outgoing;
-  /** Time on the wire of this attempt, written by the meter: waiting for concurrency limit and rate limit is nobody's fault. */
+  /** Time on the wire of this attempt, written by the meter, without waits for concurrency limit and rate limit. */
   readonly wire: { elapsedMs: number };
 }
 
@@ -89,7 +89,7 @@ export function linkSignals(
   };
 }
 
-/** Wait for a promise; an abort ends the wait, with the signal's reason, and not what is waited for. */
+/** Wait for a promise; an abort ends only the wait, with the signal's reason. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

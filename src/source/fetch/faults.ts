@@ -7,10 +7,10 @@ export type Phase = 'headers' | 'body';
 /** Codes of RetriableErrors that are time-outs: a time slice that times out is split in two. */
 export const TIMEOUT_CODES = ['headers-timeout', 'idle-timeout', 'too-slow', 'gateway-timeout'];
 
-/** Faults of the call itself: a retry would send the same. */
+/** Faults of the call itself, which a retry would repeat. */
 const OWN_FAULTS = /^(UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_|UND_ERR_HEADERS_OVERFLOW)/;
 
-/** Name the consequence of what undici, a socket or zlib threw; our own errors pass. `where`: what was asked, of whom. */
+/** Maps errors of undici, sockets and zlib to ours; our own errors pass. `where`: the request and the address. */
 export function faultOf(error: unknown, phase: Phase, where: string): VesselExportError {
   if (error instanceof VesselExportError) return error;
   const raw = rawCodeOf(error);
@@ -33,13 +33,13 @@ export function faultOf(error: unknown, phase: Phase, where: string): VesselExpo
   return fault(RetriableError, 'connection-failed', 'the connection failed');
 }
 
-/** The code of one of our errors that says there is nobody to connect to, or no way to ask where. */
+/** The code of our error for a refused connection or a failed name lookup. */
 export function unreachableCode(error: unknown): string | undefined {
   const code = rawCodeOf((error as Error).cause);
   return ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED'].includes(code) ? code : undefined;
 }
 
-/** The code of an error or of what it wraps; empty when there is none. */
+/** The code of an error or of its cause; empty if there is none. */
 function rawCodeOf(error: unknown): string {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; depth++) {
     const code = (at as NodeJS.ErrnoException).code;

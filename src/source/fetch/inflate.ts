@@ -7,9 +7,9 @@ import { faultOf } from './faults.ts';
 
 /** Fewer, larger chunks: each one crosses threads and the decoder. */
 const GUNZIP_CHUNK_BYTES = 256 * 1024;
-/** What may be on its way through the decoder, and more. */
+/** Upper bound of what the decoder buffers. */
 const MAX_UNINFLATED_BYTES = 1024 * 1024;
-/** What cannot be compressed grows by less than this share. */
+/** Incompressible data grow by less than this share. */
 const GZIP_OVERHEAD = 0.01;
 
 /** Layer: accept gzip; stop a body larger than `maxBodyBytes` (DataError `page-too-large`), or without an end (FatalError `body-without-end`). */
@@ -29,7 +29,7 @@ function decoded(answer: Answer, what: string): Body {
   const encoding = (answer.headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(answer.body, what);
   if (encoding !== '' && encoding !== 'identity') {
-    // Whatever an error body says, its status is what counts.
+    // For an error only the status counts.
     if (answer.status !== 200) return nothing();
     throw new FatalError(
       'wrong-encoding',
@@ -67,11 +67,11 @@ async function* gunzipped(body: Body, what: string): AsyncGenerator<Uint8Array> 
   }
 }
 
-/** Pass a body on to the decoder, until clearly more has come than it decodes to: empty blocks may come for ever. */
+/** Pass a body to the decoder, until it is clearly larger than its decoded form: empty blocks may come without end. */
 async function fill(gunzip: Gunzip, body: Body, inflatedBytes: () => number, what: string): Promise<void> {
   let received = 0;
   for await (const chunk of body) {
-    // Who reads what is decoded has had enough.
+    // The reader of the decoded body has stopped.
     if (gunzip.destroyed) return;
     received += chunk.length;
     if (received > MAX_UNINFLATED_BYTES + inflatedBytes() * (1 + GZIP_OVERHEAD))

@@ -2,9 +2,9 @@ import type { Clock } from '../../core/model/ports.ts';
 import type { Answer, RequestStats, Send } from './exchange.ts';
 
 export interface RequestReport {
-  /** Absent when no headers arrived. */
+  /** Absent if no headers arrived. */
   readonly status?: number;
-  /** From sending the request until its body ended or broke off, consuming it included. */
+  /** From sending the request until its body ended or broke off, including the consumer's time. */
   readonly ms: number;
   readonly retry: number;
   readonly requestId: string;

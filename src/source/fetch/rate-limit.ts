@@ -3,7 +3,7 @@ import { grownRate, RATE_LIMIT_RULES, type RateState, slowedRate } from '../../c
 import type { Clock, RateLimit } from '../../core/model/ports.ts';
 import type { Send } from './exchange.ts';
 
-/** The times are those of `RATE_LIMIT_RULES` unless they are given. */
+/** The times default to `RATE_LIMIT_RULES`. */
 interface RateLimitOptions {
   readonly clock: Clock;
   /** Requests per minute; undefined for no limit of our own. */
@@ -14,7 +14,7 @@ interface RateLimitOptions {
 
 const MINUTE_MS = 60_000;
 
-/** The rate limit of one process. rate-limiter-flexible has fixed windows and the machine's timers, and nobody who waits there can leave. */
+/** The rate limit of one process. rate-limiter-flexible has fixed windows and the machine's timers, and a waiting call cannot be cancelled. */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { clock, perMinute: limit = Infinity, ...rules } = { ...RATE_LIMIT_RULES, ...options };
   const startedMs = clock.monotonicMs();
@@ -57,7 +57,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
         continue;
       }
       sleeping = new AbortController();
-      // Rejects when everyone has left the line.
+      // Rejects when all callers have left the line.
       await clock.sleep(waitMs, sleeping.signal).catch(() => {});
       sleeping = undefined;
     }

@@ -8,11 +8,11 @@ import type { Failure, FailureStreak, RetryLimits, RetryScope, Trouble } from '.
 import { createFailureStreak, decideRetry, isLimited, NO_TROUBLE } from './retry.ts';
 import { AnswerError, publicError, RefusedTokenError } from './status.ts';
 
-/** What one failure adds to the time of a row at most: whoever sent for longer before it broke off was not dead. */
+/** Maximum that one failure adds to the time of consecutive failures: a peer that sent for longer was alive. */
 const MAX_STREAK_STEP_MS = 180_000;
-/** Refusals of tokens in a row before it is the request, and not the token, that the service refuses. */
+/** Consecutive refusals of tokens after which the request, and not the token, counts as refused. */
 const MAX_TOKEN_REFUSALS = 3;
-/** Requests to a host that nobody has reached yet: its address may be wrong, or the service is just starting. */
+/** Attempts at a host that was never reached: its address may be wrong, or the service is just starting. */
 const MAX_UNREACHED_ATTEMPTS = 4;
 
 interface RetryOptions {
@@ -29,13 +29,13 @@ interface Course {
   tokenRefusals: number;
 }
 
-/** Layer: send again what the retry table says is worth it, the reading of the body included. Throws what is not. */
+/** Layer: repeat requests, including the reading of the body, by the retry table. Throws other errors. */
 export function withRetry(options: RetryOptions, next: Send): Exchange {
   const { limits, clock, random, log, failFast = false } = options;
   const reached = new Set<string>();
   const maxUnreached = Math.min(limits.maxAttempts, MAX_UNREACHED_ATTEMPTS);
 
-  /** Note the failure of an attempt and wait for the next one. Throws where none is worth it. */
+  /** Record the failure of an attempt and wait for the next one. Throws if there must be none. */
   async function recover<T>(
     error: unknown,
     call: Call<T>,
@@ -49,7 +49,7 @@ export function withRetry(options: RetryOptions, next: Send): Exchange {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     const { outgoing, wire } = attempt;
-    // A trickle is no progress: with it a call could go on for ever.
+    // A trickle of bytes is no progress: otherwise a call could last for ever.
     if (call.progressed() && codeOf(error) !== 'too-slow') {
       course.trouble = NO_TROUBLE;
       endStreak(call);
@@ -60,7 +60,7 @@ export function withRetry(options: RetryOptions, next: Send): Exchange {
     const isUnreachable = unreachableCode(error) !== undefined;
     const isUnreached = failFast && isUnreachable && !reached.has(outgoing.origin);
     const limitsHere = isUnreached ? { ...limits, maxAttempts: maxUnreached } : limits;
-    // Nobody was there to find it too long.
+    // The host was not reached, so the length of the range is not the reason.
     const scope = isUnreachable ? { streak: call.streak } : call;
     const decision = decideRetry(failure, course.trouble, clock.nowMs(), random, limitsHere, scope);
     if ('giveUp' in decision) {
@@ -116,7 +116,7 @@ function failureOf(error: unknown): Failure | undefined {
 
 /** The first failure's own time does not count: an answer that breaks off after an hour is still worth a retry. */
 function add(before: Trouble, limited: boolean, delayMs: number, wireMs: number, allMs: number): Trouble {
-  // A refusal holds everyone at the concurrency limit, so of those the wait there counts.
+  // A refusal delays all requests at the concurrency limit, so for refusals that wait counts.
   const ms = before === NO_TROUBLE ? 0 : delayMs + (limited ? allMs : wireMs);
   if (limited) return { ...before, limited: before.limited + 1, limitedMs: before.limitedMs + ms };
   return { ...before, attempts: before.attempts + 1, spentMs: before.spentMs + ms };
@@ -140,7 +140,7 @@ function lastWord(
     : new RetriableError(shown.code, message, { cause: shown.cause });
 }
 
-/** No other request will fare better, so nothing is said of this one. */
+/** Every request would fail alike, so the message does not name this one. */
 function neverReached(error: unknown, { origin, setting }: Outgoing): FatalError {
   const found = `the query service cannot be reached at ${origin} (${unreachableCode(error)})`;
   const { cause } = error as Error;

@@ -1,7 +1,7 @@
 /** The retry table: pure. Every request of this client is a read, the POSTs too, so any of them may be sent again. */
 import { TIMEOUT_CODES } from './faults.ts';
 
-/** What went wrong: an answer other than 200, or one of our codes of RetriableError. */
+/** A failure: a status other than 200, or one of our codes of RetriableError. */
 export type Failure =
   | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly code: string };
@@ -10,12 +10,12 @@ export interface RetryLimits {
   /** Full jitter: a delay is uniform in `[0, min(maxDelayMs, baseDelayMs · 2^(attempt-1)))`. */
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
-  /** Most time spent on failures in a row: delays and time on the wire, not the wait for concurrency limit and rate limit. */
+  /** Maximum time of consecutive failures: delays and time on the wire, without waits for concurrency limit and rate limit. */
   readonly maxTotalMs: number;
   readonly maxAttempts: number;
-  /** Most time spent on being told 429. */
+  /** Maximum time of consecutive responses 429. */
   readonly maxLimitedMs: number;
-  /** Most failures in a row of requests that belong together, and most time spent on them. */
+  /** Maximum of consecutive failures of requests that belong together, and of the time spent on them. */
   readonly maxStreak: number;
   readonly maxStreakMs: number;
   readonly maxRetryAfterMs: number;
@@ -32,27 +32,27 @@ export const RETRY_LIMITS: RetryLimits = {
   maxRetryAfterMs: 300_000,
 };
 
-/** Attempts at a range that may be asked for in halves: its length may be what is wrong. */
+/** Attempts at a range that can be split: its length may be the reason. */
 const DIVISIBLE_ATTEMPTS = 3;
 
-/** Failures in a row since the call began or last got further, the present one included. */
+/** Consecutive failures since the call began or last made progress, including the present one. */
 export interface Trouble {
   readonly attempts: number;
   readonly spentMs: number;
-  /** Answers 429: they cost no attempt. */
+  /** Responses 429: they cost no attempt. */
   readonly limited: number;
   readonly limitedMs: number;
 }
 
 export const NO_TROUBLE: Trouble = { attempts: 0, spentMs: 0, limited: 0, limitedMs: 0 };
 
-/** Failures in a row of the requests of a vessel-day, whichever call made them; answers 429 do not count. */
+/** Consecutive failures of all requests of a vessel-day; responses 429 do not count. */
 export interface FailureStreak {
   failures: number;
   spentMs: number;
-  /** Its limits are reached: whoever shares it gives up. */
+  /** Its limits are reached: all calls that share it give up. */
   isOver: boolean;
-  /** What the last call that was given up threw: not that of a token, nor of whoever read the answer. */
+  /** The error of the last call that gave up, except errors of tokens and of the reader of the answer. */
   gaveUpOn: unknown;
 }
 
@@ -62,7 +62,7 @@ export function createFailureStreak(): FailureStreak {
 
 export interface RetryScope {
   readonly streak?: FailureStreak | undefined;
-  /** After a few failures the caller asks for less. */
+  /** After a few failures the caller requests less. */
   readonly isDivisible?: boolean | undefined;
 }
 
@@ -70,11 +70,11 @@ type Decision =
   | { readonly retry: true; readonly delayMs: number }
   | { readonly giveUp: true; readonly reason: 'no-retry-helps' | 'attempts' | 'time' | 'streak' };
 
-/** Statuses that may pass by themselves; of the 5xx that are not listed, all but these two. */
+/** Statuses that may be temporary; of the 5xx that are not listed, all except these two. */
 const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 const LASTING_5XX = new Set([501, 505]);
 
-/** A second try may find a warm cache; after that the pipeline asks for less, the address is wrong, or nothing is there. */
+/** A second attempt may find a warm cache; after that the pipeline requests less, the address is wrong, or there is nothing. */
 const FEWER_ATTEMPTS: Readonly<Record<string, number>> = {
   'headers-timeout': 2,
   'too-slow': 2,
@@ -101,8 +101,7 @@ export function decideRetry(
   const asked = 'status' in failure ? retryAfterMs(failure.headers, nowMs) : undefined;
   const nth = limited ? trouble.limited : Math.max(trouble.attempts, failures);
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(nth - 1, 30));
-  // Who is told when to come back comes a little later, not all at the same moment; and ever later where it is told so
-  // again and again, for "at once" may be what it is told.
+  // A wait by `Retry-After` gets jitter, and grows if it comes again and again, because it may be 0.
   const delayMs = Math.min(asked ?? 0, limits.maxRetryAfterMs) + random() * ceilingMs;
   const spentMs = limited ? trouble.limitedMs : trouble.spentMs;
   if (spentMs + delayMs > (limited ? limits.maxLimitedMs : limits.maxTotalMs))
@@ -120,12 +119,12 @@ function maxAttemptsAt(
   const maxAttempts = Math.min(limits.maxAttempts, fewer);
   if (!isDivisible) return maxAttempts;
   const isTimeout = 'code' in failure ? TIMEOUT_CODES.includes(failure.code) : failure.status === 504;
-  // A longer range has failed already: each further time-out may cost minutes.
+  // A longer range has timed out already: each further time-out may cost minutes.
   if (isTimeout && streak !== undefined && streak.failures > trouble.attempts) return 1;
   return Math.min(maxAttempts, DIVISIBLE_ATTEMPTS);
 }
 
-/** May an answer with this status be another one later? */
+/** Whether a later response may have another status. */
 export function isPassing(status: number): boolean {
   return PASSING_STATUSES.has(status) || (status >= 500 && status <= 599 && !LASTING_5XX.has(status));
 }

@@ -1,15 +1,15 @@
 import type { Clock, Log } from '../../core/model/ports.ts';
 import type { Answer, Send } from './exchange.ts';
 
-/** Clocks further apart are worth a warning. */
+/** A larger difference between the clocks gives a warning. */
 export const CLOCK_TOLERANCE_MS = 300_000;
-/** An older answer says nothing any more: a machine may have been asleep since. */
+/** An older response is ignored: the machine may have been asleep since. */
 const MAX_AGE_MS = 3_600_000;
-/** The API began on this date; a clock that shows an earlier one was never set. */
+/** The API began on this date; a clock with an earlier one was never set. */
 const EARLIEST_MS = Date.UTC(2025, 9, 31);
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** What the service's answers say of the time: a witness beside this machine's clock. */
+/** The service's clock by its responses, as a second opinion beside this machine's clock. */
 export function createServerClock(clock: Clock, log: Log) {
   let noted: { readonly serverMs: number; readonly atMs: number } | undefined;
   let hasWarned = false;
@@ -26,7 +26,7 @@ export function createServerClock(clock: Clock, log: Log) {
   }
 
   return {
-    /** Milliseconds since the epoch by the service; undefined where no answer of late has said so. */
+    /** Milliseconds since the epoch by the service; undefined if no recent response has the time. */
     nowMs(): number | undefined {
       const ageMs = noted === undefined ? Infinity : clock.monotonicMs() - noted.atMs;
       return ageMs > MAX_AGE_MS ? undefined : noted!.serverMs + ageMs;
@@ -40,7 +40,7 @@ export function createServerClock(clock: Clock, log: Log) {
   };
 }
 
-/** When an answer was made, or has left a cache; undefined where it does not say, or says what cannot be. */
+/** When a response was made, or has left a cache; undefined if it has no valid time. */
 function dateOf({ headers }: Answer): number | undefined {
   const { date = '', age = '' } = headers;
   const serverMs = HTTP_DATE.test(date) ? Date.parse(date) : Number.NaN;

@@ -4,7 +4,7 @@ import { cleanForeignText } from '../../core/model/foreign-text.ts';
 import type { Answer } from './exchange.ts';
 import { isPassing, retryAfterMs } from './retry.ts';
 
-/** An answer that is not 200, on its way to the retry layer, which decides what becomes of it. */
+/** A response that is not 200, for the retry layer, which decides about it. */
 export class AnswerError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,14 +20,14 @@ export class AnswerError extends Error {
   }
 }
 
-/** A 401 for a token that may have been good: the request is repeated with a new one, at no cost of an attempt. */
+/** A 401 for a token that may have expired: the request is repeated with a new one, which costs no attempt. */
 export class RefusedTokenError extends AnswerError {
   constructor({ status, headers, text, what }: AnswerError) {
     super({ status, headers }, text, what);
   }
 }
 
-/** Read the error body of an answer, at most `maxBytes` of it. A body that breaks off loses only its text. */
+/** Read the error body of a response, at most `maxBytes` of it. If the body breaks off, only its text is lost. */
 export async function readAnswerError(
   answer: Answer,
   what: string,
@@ -43,13 +43,13 @@ export async function readAnswerError(
       if (bytes >= maxBytes) break;
     }
   } catch {
-    // The status alone says enough.
+    // The status alone is enough.
   }
   const text = Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
   return new AnswerError(answer, cleanForeignText(errorTextOf(text), secrets), what);
 }
 
-/** The contract's `error`; of a token endpoint, by RFC 6749, a code with a description beside it. */
+/** The contract's `error`; from a token endpoint, by RFC 6749, a code with a description. */
 function errorTextOf(body: string): string {
   try {
     const { error, error_description: description }: Record<string, unknown> = JSON.parse(body) ?? {};
@@ -88,7 +88,7 @@ export function publicError(error: AnswerError, nowMs: number): VesselExportErro
   return new HttpStatusError(status, code, `${got}; ${advice}`);
 }
 
-/** An answer of a lasting status from a service that may be ill. */
+/** A response with a permanent status from a service that may be faulty. */
 export function doubted(error: AnswerError, nowMs: number): RetriableError {
   return new RetriableError('nothing-found', publicError(error, nowMs).message, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** The request for an access token: OAuth 2.0 client credentials (RFC 6749 §4.4), what is sent and how long what comes lives. */
+/** The request for an access token: OAuth 2.0 client credentials (RFC 6749 §4.4), and the lifetime of the token. */
 
 import { FatalError, HttpStatusError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/ports.ts';
@@ -37,7 +37,7 @@ export class BasicCredentials {
     this.#hasWorked = true;
   }
 
-  /** The form was refused. True where another is to be tried at once. */
+  /** The form was refused. True if the other form must be tried at once. */
   refused(): boolean {
     this.#refused.add(this.#at);
     this.#at = (this.#at + 1) % this.#forms.length;
@@ -45,14 +45,14 @@ export class BasicCredentials {
   }
 }
 
-/** With `%20` and not `+` for a space: whoever decodes understands it, as a form or as a URL. */
+/** With `%20` and not `+` for a space, which every decoder understands. */
 function percentEncoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** What a token is taken to live where nobody says so. */
+/** Assumed lifetime of a token without one. */
 const ASSUMED_LIFETIME_MS = 3_600_000;
-/** Whoever says more means "for ever", or counts in another unit. */
+/** A longer lifetime means "for ever", or another unit. */
 const MAX_LIFETIME_MS = 86_400_000;
 
 /** The shorter of a token's own `exp − iat`, which no clock changes, and `expires_in`; else `exp` by our clock, else an hour. A day at most. */
@@ -96,16 +96,16 @@ export interface TokenRequestOptions {
 export interface IssuedToken {
   readonly text: string;
   readonly expiresIn: unknown;
-  /** When it was asked for, on the monotonic clock. */
+  /** When it was requested, on the monotonic clock. */
   readonly sentMs: number;
 }
 
 const MAX_TOKEN_BODY_BYTES = 256 * 1024;
 const WHAT = 'access token';
-/** Answers to credentials that are sent in another form than the server wants. */
+/** Statuses for credentials in another form than the server expects. */
 const FORM_REFUSALS = [400, 401];
 
-/** Ask for a token. Throws FatalError (`credentials-refused`, `token-endpoint-wrong`, `token-invalid`) and what the exchange throws. */
+/** Request a token. Throws FatalError (`credentials-refused`, `token-endpoint-wrong`, `token-invalid`) and what the exchange throws. */
 export async function requestToken(
   options: TokenRequestOptions,
   credentials: BasicCredentials,
@@ -165,7 +165,7 @@ async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken
   try {
     body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch {
-    // Said below, without the body: it may hold a token.
+    // The error below does not contain the body, which may have a token.
   }
   const { access_token: text, expires_in: expiresIn } = body ?? {};
   if (typeof text === 'string' && /^[\x21-\x7e]+$/.test(text)) return { text, expiresIn };
@@ -175,7 +175,7 @@ async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken
   );
 }
 
-/** What to check when nobody will take the credential. */
+/** Advice for refused credentials. */
 export function credentialsRefused(found: string, cause?: unknown): FatalError {
   return new FatalError(
     'credentials-refused',

@@ -1,4 +1,4 @@
-/** The access token of a client: who gets it, who keeps it, and the layers that send it. */
+/** The access token of a client: requesting and renewing it, and the layers that send it. */
 import { FatalError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/ports.ts';
 import { type Attempt, abortable, type Exchange, linkSignals, type Send } from './exchange.ts';
@@ -12,7 +12,7 @@ interface AccessToken {
   readonly askedAtMs: number;
   renewAtMs: number;
   readonly expiresAtMs: number;
-  /** Has it ever got another answer than 401? */
+  /** Whether it ever got a response other than 401. */
   worked: boolean;
 }
 
@@ -25,10 +25,10 @@ interface TokenSourceOptions extends TokenRequestOptions {
 }
 
 const MAX_MARGIN_MS = 300_000;
-/** What sending a request may take of a token's life: a tenth of it, and no more than this. */
+/** Share of a token's lifetime that sending a request may take: a tenth, but at most this. */
 const MAX_SENDING_MS = 10_000;
 const EARLY_RETRY_MS = 30_000;
-/** So long the endpoint's refusal is taken for its answer to everyone who asks. */
+/** How long the endpoint's refusal applies to all callers. */
 const REFUSAL_MEMORY_MS = 10_000;
 
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
@@ -48,7 +48,7 @@ export function createTokenSource(options: TokenSourceOptions) {
   const takeNewSecret = (): void => {
     const present = presentSecret();
     if (present === secret) return;
-    // The one before may still be in messages about requests under way.
+    // The previous one may still be in messages about requests under way.
     former = credentials.secrets;
     secret = present;
     credentials = new BasicCredentials(clientId, secret);
@@ -57,12 +57,12 @@ export function createTokenSource(options: TokenSourceOptions) {
 
   const renew = (): Promise<AccessToken> => {
     takeNewSecret();
-    // Everyone who shares the credential would ask in turn, and some services lock an account after a few.
+    // Otherwise every caller would request one in turn, and some services lock an account after a few failures.
     if (refusal !== undefined && clock.monotonicMs() < refusal.untilMs) return Promise.reject(refusal.error);
     pending ??= requestToken(options, credentials, secrets)
       .then((issued) => {
         held = describeToken(issued, clock);
-        // The one before may still be in messages about requests under way.
+        // The previous one may still be in messages about requests under way.
         tokens = [issued.text, ...tokens].slice(0, 3);
         return held;
       })
@@ -77,7 +77,7 @@ export function createTokenSource(options: TokenSourceOptions) {
     return pending;
   };
 
-  /** The present token, if it outlives the sending of a request. Renews it early in the background. */
+  /** The present token, if it lasts long enough to send a request. Renews it early in the background. */
   const atHand = (): AccessToken | undefined => {
     const nowMs = clock.monotonicMs();
     const token = held;
@@ -94,13 +94,13 @@ export function createTokenSource(options: TokenSourceOptions) {
   };
 
   return {
-    /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
+    /** A valid token; waits for a new one if needed. Waiting callers share one request. */
     current: (signal: AbortSignal): Promise<AccessToken> => {
       const token = atHand();
       return token === undefined ? abortable(renew(), signal) : Promise.resolve(token);
     },
     atHand,
-    /** The service refused this token: `current` must not give it out again. */
+    /** The service refused this token: `current` must not return it again. */
     drop: (token: AccessToken): void => {
       if (held === token) held = undefined;
     },
@@ -120,12 +120,12 @@ function describeToken({ text, expiresIn, sentMs }: IssuedToken, clock: Clock): 
   };
 }
 
-/** A token that never worked and is older may have expired, whatever it says of itself. */
+/** An older token that never worked may have expired, whatever its lifetime says. */
 const FRESH_MS = 60_000;
-/** So long a request whose token expired in the line keeps its slot while a new one is asked for. */
+/** How long a request whose token expired while waiting keeps its slot for a new one. */
 const PATIENCE_MS = 30_000;
 
-/** Layer: wait for a token before standing in any line, so that nobody waits there for what will not come. */
+/** Layer: wait for a token before waiting for slot and turn, so that these are not held in vain. */
 export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
   return (call) =>
     next({
@@ -171,7 +171,7 @@ export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Sen
   };
 }
 
-/** A new token while slot and turn are held: others who have a token may want them, so not for long. */
+/** A new token while slot and turn are held: with a short time-out, because other requests may need them. */
 async function tokenInTime(
   tokens: TokenSource,
   clock: Clock,

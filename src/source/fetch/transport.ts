@@ -22,14 +22,14 @@ export function createTransport() {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-    // The deadline layer keeps these times, on our clock.
+    // The deadline layer measures these times, on our clock.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 
   const send = async <T>(attempt: Attempt<T>): Promise<T> => {
     const response = await request(agent, attempt);
-    // Destroying a body emits an error; who reads it is told.
+    // Destroying a body emits an error, which its reader gets.
     response.body.on('error', () => {});
     try {
       return await attempt.consume({
@@ -44,7 +44,7 @@ export function createTransport() {
   return {
     send,
     close: async () => {
-      // It waits for connections that are being made, which may take as long as that may.
+      // It waits for connections that are being opened, which may take their whole time-out.
       await Promise.race([agent.destroy(), setTimeout(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
@@ -57,12 +57,12 @@ async function request(agent: Dispatcher, attempt: Attempt<unknown>): Promise<Di
     const { signal } = attempt;
     const options = { method, origin, path: target, headers, body: body ?? null, signal };
     const sent = apiRequest.call(agent, options);
-    // Nobody is there for what comes after all.
+    // A late response has no reader.
     const drop = ({ body: late }: Dispatcher.ResponseData) => {
       if (signal.aborted) late.on('error', () => {}).destroy();
     };
     sent.then(drop, () => {});
-    // While it connects, undici does not hear an abort.
+    // While it connects, undici ignores an abort.
     return await abortable(sent, signal);
   } catch (error) {
     throw reasonOf(error, 'headers', attempt);
@@ -77,7 +77,7 @@ async function* bodyOf(
   let last: ArrayBufferLike | undefined;
   try {
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-      // The memory that small buffers share is left alone.
+      // The pool that small buffers share must not be transferred.
       if (last !== chunk.buffer && last instanceof ArrayBuffer && !isMarkedAsUntransferable(last))
         last.transfer(0);
       last = chunk.buffer;
@@ -88,7 +88,7 @@ async function* bodyOf(
   }
 }
 
-/** An aborted request fails with the reason it was aborted for, whatever undici makes of it. */
+/** An aborted request fails with the reason of the abort, whatever undici throws. */
 function reasonOf(error: unknown, phase: Phase, attempt: Attempt<unknown>): unknown {
   if (attempt.signal.aborted) return attempt.signal.reason;
   const { what, origin, setting } = attempt.outgoing;
